@@ -12,8 +12,8 @@ from typing import Any
 
 from honeyguide.api.create import create
 from honeyguide.cluster.remote_state import last_vault_entries
-from honeyguide.cluster.vault import open_object_store
-from honeyguide.cluster.vault.shard_log import entry_number, unpack_entry
+from honeyguide.cluster.replicator import open_object_store
+from honeyguide.cluster.shard_log import entry_number, unpack_entry
 from tests.cluster import web
 from tests.cluster.machines import Machine, end
 from tests.cluster.nodes import address, environment

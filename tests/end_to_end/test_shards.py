@@ -327,5 +327,5 @@ def _children(pid: int) -> list[int]:
     return [
         int(child)
         for child in path.read_text().split()
-        if b"cluster.worker" in Path(f"/proc/{child}/cmdline").read_bytes()
+        if b"cluster.shard" in Path(f"/proc/{child}/cmdline").read_bytes()
     ]

@@ -8,13 +8,13 @@ import time
 from pathlib import Path
 from random import Random
 
-from honeyguide.cluster.vault import open_object_store, rebuild_database
+from honeyguide.cluster.replicator import open_object_store, rebuild_database
 from honeyguide.store.database import Database
 
 OWNER = """
 import sys
 from pathlib import Path
-from honeyguide.cluster.vault import ShardReplicator, open_object_store
+from honeyguide.cluster.replicator import ShardReplicator, open_object_store
 from honeyguide.store.database import Database
 
 place, folder = sys.argv[1:]

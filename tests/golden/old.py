@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from honeyguide import Collection
-from honeyguide.cluster.vault import ShardReplicator, open_object_store, rebuild_database
+from honeyguide.cluster.replicator import ShardReplicator, open_object_store, rebuild_database
 from honeyguide.store.database import Database
 from tests.golden import reading, sharding, watching
 from tests.golden.keeping import OLD

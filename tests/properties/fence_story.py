@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
-from honeyguide.cluster.vault.shard_log import (
+from honeyguide.cluster.shard_log import (
     CreateObject,
     ListObjects,
     ReadObject,

@@ -26,9 +26,9 @@ from honeyguide.cluster.messages import (
 from honeyguide.cluster.remote_state import ClusterLocation, vault_place
 from honeyguide.cluster.resharding import prepare_shards
 from honeyguide.cluster.runner import MessageHandler
+from honeyguide.cluster.shard_log import boot_seconds
 from honeyguide.cluster.shard_node import NOTHING_READ, ShardNode
 from honeyguide.cluster.sharded_crawl import ShardingRequest, crawl_with_runner
-from honeyguide.cluster.vault.shard_log import boot_seconds
 from honeyguide.crawl.status import Report
 from honeyguide.store.store import Store
 from tests.end_to_end.crawling import collection, honeyguide, journal

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from honeyguide.cluster.vault import shard_log
-from honeyguide.cluster.vault.shard_log import (
+from honeyguide.cluster import shard_log
+from honeyguide.cluster.shard_log import (
     CreateObject,
     ReadObject,
     ShardOwner,

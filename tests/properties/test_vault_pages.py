@@ -8,7 +8,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from honeyguide.cluster.vault import ShardReplicator, database_changes, rebuild_database, replicator
+from honeyguide.cluster import database_changes, replicator
+from honeyguide.cluster.replicator import ShardReplicator, rebuild_database
 from honeyguide.errors import StorageUnreachable
 from honeyguide.store.database import Database
 from tests.unit.vaults import Shaky, dump, opened, saved

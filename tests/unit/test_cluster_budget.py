@@ -7,8 +7,9 @@ from collections import deque
 
 import pytest
 
+from honeyguide.cluster.coordinator import CrawlBudget
 from honeyguide.cluster.messages import ShardState, VisitGrant
-from honeyguide.cluster.shard_control import CrawlBudget, ShardAllowance
+from honeyguide.cluster.shard import ShardAllowance
 
 
 class _Shard:

@@ -11,10 +11,12 @@ from honeyguide.errors import ClusterError, ConfigError, StorageUnreachable
 pytest.importorskip("obstore", reason="needs the extra: pip install 'honeyguide[cluster]'")
 server = pytest.importorskip("moto.server", reason="needs a local S3: pip install 'moto[server]'")
 
-from honeyguide.cluster.vault import ShardReplicator, bucket, rebuild_database  # noqa: E402
-from honeyguide.cluster.vault.object_store import (
-    ObjectStore,
+from honeyguide.cluster import bucket  # noqa: E402
+from honeyguide.cluster.object_store import ObjectStore  # noqa: E402
+from honeyguide.cluster.replicator import (  # noqa: E402
+    ShardReplicator,
     open_object_store,
+    rebuild_database,
 )
 from tests.unit.vaults import dump, opened, put, saved  # noqa: E402
 

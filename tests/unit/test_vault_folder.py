@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.cluster.vault import open_object_store
-from honeyguide.cluster.vault.object_store import FolderStore
+from honeyguide.cluster.object_store import FolderStore
+from honeyguide.cluster.replicator import open_object_store
 from honeyguide.errors import ClusterError, ConfigError, StorageUnreachable
 
 
@@ -139,7 +139,7 @@ def test_a_storage_that_replaces_what_exists_is_refused(
 
 
 def test_a_bucket_without_its_extra_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "honeyguide.cluster.vault.bucket", raising=False)
+    monkeypatch.delitem(sys.modules, "honeyguide.cluster.bucket", raising=False)
     monkeypatch.setitem(sys.modules, "obstore", None)
     with pytest.raises(ConfigError, match=r"honeyguide\[cluster\]"):
         open_object_store("s3://crawls/birds")

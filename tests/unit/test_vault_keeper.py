@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.cluster.vault import ShardReplicator, database_changes, rebuild_database, replicator
-from honeyguide.cluster.vault.shard_log import unpack_entry
+from honeyguide.cluster import database_changes, replicator
+from honeyguide.cluster.replicator import ShardReplicator, rebuild_database
+from honeyguide.cluster.shard_log import unpack_entry
 from honeyguide.errors import ClusterError, ConfigError, ShardFenced, StorageUnreachable
 from tests.unit.vaults import Clock, Shaky, dump, opened, put, saved
 

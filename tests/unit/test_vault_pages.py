@@ -9,7 +9,8 @@ from subprocess import PIPE, Popen
 import apsw
 import pytest
 
-from honeyguide.cluster.vault import ShardReplicator, database_changes, rebuild_database
+from honeyguide.cluster import database_changes
+from honeyguide.cluster.replicator import ShardReplicator, rebuild_database
 from honeyguide.errors import CollectionCorrupt, StoreError
 from honeyguide.store.database import Database
 from tests.unit.vaults import Shaky, dump, opened, put, saved

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from honeyguide.cluster.vault.object_store import FolderStore
+from honeyguide.cluster.object_store import FolderStore
 from honeyguide.errors import StorageUnreachable
 from honeyguide.store.database import Database
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import InitVar, dataclass, field
 
 from msgspec.structs import replace
 
 from honeyguide import errors
+from honeyguide.cluster import messages
 from honeyguide.cluster.messages import (
     CheckpointStatus,
     ShardEnded,
@@ -27,10 +28,11 @@ from honeyguide.cluster.messages import (
     VisitSyncRequest,
 )
 from honeyguide.cluster.runner import ShardLost, ShardRunner
-from honeyguide.cluster.shard_control import CentralLearner, CrawlBudget
+from honeyguide.cluster.sharded_frontier import shard_of
 from honeyguide.config.settings import Settings
 from honeyguide.crawl import status
 from honeyguide.crawl import stopping as exhausted
+from honeyguide.crawl.live_generation import GenerationUpdater
 from honeyguide.crawl.rescore import VerdictCorrector
 from honeyguide.crawl.status import CrawlTally, Report, ShardTraffic
 from honeyguide.crawl.stopping import StopConditions
@@ -41,9 +43,11 @@ from honeyguide.learning.training_feed import TrainingFeed
 from honeyguide.net.politeness import DomainQuota
 from honeyguide.protocols import Strategy
 from honeyguide.run_status import RunStatus, sum_statuses
+from honeyguide.store.generations import pack_strategy
 from honeyguide.store.shards import ImportedVisits, VisitTransferBatch
 from honeyguide.store.store import Store
-from honeyguide.types import Candidate, Link
+from honeyguide.types import Candidate, Link, Url, Verdict, Visit
+from honeyguide.url import host_of
 
 _SYNC_VISITS = 512
 """Visits of a shard that wait before they are requested."""
@@ -128,6 +132,188 @@ class TerminationDetector:
         # Shards may know a higher one, from a coordinator that is no more.
         self.round = max(self.round, *(state.round for state in states.values())) + 1
         return False
+
+
+# -- One budget and one learner for all shards --
+#
+# A shard is allotted visits a little ahead of what it makes. One that cannot use its part is asked
+# to give it back before the crawl ends for lack of budget. The visits that a shard may make count
+# from its first visit ever, so a shard that was restarted continues where it was.
+
+
+_GRANT_CHUNK = 256
+"""Most visits that a shard is allotted ahead."""
+
+
+class CrawlBudget:
+    def __init__(self, visits: int | None, states: dict[int, messages.ShardState]) -> None:
+        """``visits``: of this run, all shards together; None: no limit. ``states``: how shards
+        stand at its beginning; they may have gone on without us, and then have something left."""
+        self._total = visits
+        self._before = sum(state.visits for state in states.values())
+        self._granted = {n: max(state.visits, state.allotted) for n, state in states.items()}
+        self._turn = max((state.turn for state in states.values()), default=0)
+        self._recalled: dict[int, int] = {}
+        """Shards that were asked to give something back, and in which turn."""
+
+    @property
+    def unassigned_visits(self) -> int:
+        """Visits that no shard was given."""
+        return (
+            0 if self._total is None else self._total + self._before - sum(self._granted.values())
+        )
+
+    def forget_recall(self, shard: int) -> None:
+        """It was reopened, and does not know what it was asked."""
+        self._recalled.pop(shard, None)
+
+    def record_state(self, state: messages.ShardState) -> None:
+        """What a shard gave back, if this answers when it was asked to."""
+        asked = self._recalled.get(state.shard)
+        if asked is not None and state.turn >= asked:
+            del self._recalled[state.shard]
+            self._granted[state.shard] = min(self._granted[state.shard], state.allotted)
+
+    def grants_due(self, states: dict[int, messages.ShardState]) -> dict[int, messages.VisitGrant]:
+        """What to tell whom."""
+        if self._total is None:
+            return {
+                n: messages.VisitGrant(-1) for n, state in states.items() if state.allotted >= 0
+            }
+        grants: dict[int, int] = {}
+        for n, state in states.items():
+            if n in self._recalled:
+                continue
+            if state.allotted < self._granted[n] and state.hungry:
+                grants[n] = self._granted[n]  # it is on its way, or was lost with an earlier shard
+            ahead = self._granted[n] - state.made
+            if not state.idle and ahead < _GRANT_CHUNK // 2:
+                share = max(
+                    1, min(_GRANT_CHUNK - ahead, self.unassigned_visits // (2 * len(states)))
+                )
+                more = min(share, self.unassigned_visits)
+                if more > 0 and (state.hungry or more >= _GRANT_CHUNK // 8):
+                    self._granted[n] += more
+                    grants[n] = self._granted[n]
+        if self.unassigned_visits <= 0 and any(state.hungry for state in states.values()):
+            for n, state in states.items():
+                unused = self._granted[n] > state.made and not state.hungry
+                if unused and n not in self._recalled and n not in grants:
+                    self._recalled[n] = self._turn + 1
+                    grants[n] = 0
+        if grants:
+            self._turn += 1
+        return {n: messages.VisitGrant(visits, self._turn) for n, visits in grants.items()}
+
+
+# -- The learner of all shards --
+#
+# What the ring does for itself where it is alone. Shards are told of a new generation, of what
+# people said of their pages, and of pages that somebody wants visited; one that was reopened
+# elsewhere is told all of it again.
+
+
+_GRACE_S = 30.0
+"""How long the last lesson may take."""
+
+
+@dataclass
+class CentralLearner:
+    store: Store
+    settings: Settings
+    strategy: Strategy
+    generation: int
+    lessons: TrainingFeed
+    rejudge: VerdictCorrector
+    shards: int
+    send: Callable[[int, messages.ToShard], None]
+    on_failure: Callable[[BaseException], None]
+    clock: Callable[[], float]
+    _seeded: list[Url] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        parts = self.store, self.settings, self.lessons, self.clock
+        self._course = GenerationUpdater(
+            *parts, self._current_generation, self._swap_generation, self.on_failure
+        )
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return (*self.lessons.warnings, *self.rejudge.warnings)
+
+    def take_labels(self) -> None:
+        """Labels, and a generation chosen by hand."""
+        for url in self.lessons.poll_labels():
+            self._seeded.append(url)
+            self.send(self._shard_of_url(url), messages.SeedUpdate([url]))
+        if fresh := self.lessons.take_new_labels():
+            self.rejudge.apply_labels(fresh)
+            for n in {self._shard_of_url(url) for url in fresh}:
+                self.send(n, messages.LabelUpdate(self._labels_of_shard(n, fresh)))
+        if chosen := self.lessons.chosen_generation(self.generation):
+            self._swap_generation(*chosen)
+        self._course.start_if_due()
+
+    def learn_from_visits(self, since: int) -> None:
+        """The visits after that number are in the collection: learn from them."""
+        if not self.lessons.learns:
+            return
+        urls = []
+        for visit in self._read_visits(since):
+            self.rejudge.record_visit(visit)
+            self.lessons.record_visit(visit)
+            urls.append(visit.link.url)
+        self.rejudge.apply_labels(self.lessons.labels_of(urls))
+        self._course.start_if_due()
+
+    def generation_update(self) -> messages.GenerationUpdate:
+        return messages.GenerationUpdate(
+            self.generation, pack_strategy(self.settings.crawl.strategy, self.strategy)
+        )
+
+    def resend_all(self, shard: int) -> None:
+        """Send everything again to a shard that was restored elsewhere."""
+        self.send(shard, self.generation_update())
+        if labels := self._labels_of_shard(shard, self.lessons.all_labels()):
+            self.send(shard, messages.LabelUpdate(labels))
+        if sown := [url for url in self._seeded if self._shard_of_url(url) == shard]:
+            self.send(shard, messages.SeedUpdate(sown))
+
+    async def finish(self) -> None:
+        """What is known of the topic by now must do, or nothing would have been judged."""
+        if self.rejudge.unknown_count:
+            self.lessons.stop_waiting()
+            self._course.start_if_due()
+        await self._course.wait(_GRACE_S)
+
+    async def aclose(self) -> None:
+        await self._course.aclose()
+
+    def _current_generation(self) -> tuple[Strategy, int]:
+        return self.strategy, self.generation
+
+    def _swap_generation(self, strategy: Strategy, number: int) -> None:
+        self.strategy, self.generation = strategy, number
+        self.rejudge.judge_again(strategy, None, self.lessons.labels_of)
+        for shard in range(self.shards):
+            self.send(shard, self.generation_update())
+
+    def _read_visits(self, since: int) -> Iterator[Visit]:
+        """Visits of the collection, as far as anybody learns from them."""
+        for row in self.store.visits.iter_visits(since=since):
+            verdict = None if row.verdict is None else Verdict(row.verdict, row.verdict_reasons)
+            if verdict is not None and row.ungated is not None:
+                verdict = verdict._replace(ungated=row.ungated)
+            visit = row.to_followed_visit(verdict)
+            if row.failure is None and row.has_page:
+                visit = visit._replace(page=self.lessons.page_to_learn(row))
+            yield visit
+
+    def _shard_of_url(self, url: Url) -> int:
+        return shard_of(host_of(url), self.shards)
+
+    def _labels_of_shard(self, shard: int, labels: dict[Url, float]) -> dict[Url, float]:
+        return {url: value for url, value in labels.items() if self._shard_of_url(url) == shard}
 
 
 # -- The coordinator --

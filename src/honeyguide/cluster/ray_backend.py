@@ -1,9 +1,9 @@
 """Shards as Ray actors on the machines of a cluster. The only module that imports Ray.
 
 Each shard is a detached actor: it outlives the command that started it, and Ray starts it again on
-another machine when its own is lost. Ray keeps no two of them apart, and nobody relies on it: the
-vault does (:mod:`honeyguide.cluster.vault`). Every call has a time-out, because one to a machine
-that is gone would wait for minutes.
+another machine when its own is lost. Ray does not prevent two actors of one shard, and nothing
+relies on that: the lease in the vault does (:mod:`honeyguide.cluster.shard_log`). Every call has a
+time-out, because a call to a machine that is gone would wait for minutes.
 """
 
 from __future__ import annotations

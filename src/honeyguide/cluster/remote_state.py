@@ -14,15 +14,11 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any, NamedTuple
 
+from honeyguide.cluster.object_store import ObjectStore
+from honeyguide.cluster.replicator import ShardReplicator, open_object_store, rebuild_database
 from honeyguide.cluster.resharding import leftover_visits, open_shard
-from honeyguide.cluster.vault import (
-    ObjectStore,
-    ShardReplicator,
-    open_object_store,
-    rebuild_database,
-)
-from honeyguide.cluster.vault.shard_log import entry_number, list_vault_warcs, unpack_entry
-from honeyguide.cluster.vault.shard_log import log_prefix as log_place
+from honeyguide.cluster.shard_log import entry_number, list_vault_warcs, unpack_entry
+from honeyguide.cluster.shard_log import log_prefix as log_place
 from honeyguide.errors import ClusterError, ConfigError
 from honeyguide.store.shards import SPLIT_KEY, shard_folder
 from honeyguide.store.store import Store

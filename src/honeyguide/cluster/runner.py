@@ -174,7 +174,7 @@ class ProcessRunner:
             ours.setblocking(False)
             with theirs:
                 process = await asyncio.create_subprocess_exec(
-                    sys.executable, "-P", "-m", "honeyguide.cluster.worker", str(theirs.fileno()),
+                    sys.executable, "-P", "-m", "honeyguide.cluster.shard", str(theirs.fileno()),
                     stdin=asyncio.subprocess.DEVNULL, pass_fds=(theirs.fileno(),),
                     start_new_session=True,
                 )  # fmt: skip

@@ -9,19 +9,23 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import signal
+import socket
+import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
 from math import inf
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec import structs
 
 from honeyguide import registry
 from honeyguide.cluster import messages
-from honeyguide.cluster.checkpointing import Checkpointer
 from honeyguide.cluster.messages import (
     ExitRequest,
     GenerationUpdate,
@@ -45,7 +49,7 @@ from honeyguide.cluster.messages import (
     VisitSyncAck,
     VisitSyncRequest,  # fmt: skip
 )
-from honeyguide.cluster.shard_control import ShardAllowance, ShardLearner
+from honeyguide.cluster.runner import FrameProtocol, frame_message
 from honeyguide.cluster.sharded_frontier import (
     SIGHTINGS,
     HostLeases,
@@ -55,15 +59,20 @@ from honeyguide.cluster.sharded_frontier import (
 from honeyguide.crawl.build import open_crawl
 from honeyguide.crawl.loop import CrawlLoop
 from honeyguide.crawl.shard_hooks import ShardHooks
+from honeyguide.crawl.signals import relaxed_gc
 from honeyguide.errors import ClusterError, CollectionCorrupt, CollectionLocked
 from honeyguide.frontier.frontier import LinkFrontier
+from honeyguide.learning.trainer import LearningResult
 from honeyguide.protocols import Strategy
 from honeyguide.store.generations import unpack_strategy
 from honeyguide.store.shards import SPLIT_KEY, mismatch_message
 from honeyguide.store.store import Store
 from honeyguide.store.warc_archive import WarcFolder
-from honeyguide.types import Candidate, Link
+from honeyguide.types import Candidate, Link, Url, Visit
 from honeyguide.url import suffix_list_digest
+
+if TYPE_CHECKING:
+    from honeyguide.cluster.shard_node import Checkpointer
 
 _log = logging.getLogger(__name__)
 
@@ -75,6 +84,102 @@ _CLUSTER_WINDOW = 128
 """Letters to one shard that are under way on a cluster, where each waits for two saves."""
 
 SendMessage = Callable[[Message], None]
+
+
+class ShardLearner:
+    """Generations come from the one learner of all shards; see ``crawl/shard_hooks.py``."""
+
+    def __init__(self, learns: bool) -> None:
+        self.learns = learns
+        self.taught = 0
+        self._generation: tuple[Strategy, int] | None = None
+        self._labels: dict[Url, float] = {}
+        self._fresh: set[Url] = set()
+        self._wanted: list[Url] = []
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return ()
+
+    def set_generation(self, strategy: Strategy, number: int) -> None:
+        self._generation = strategy, number
+
+    def add_labels(self, labels: dict[Url, float]) -> None:
+        self._labels |= labels
+        self._fresh |= labels.keys()
+
+    def add_seeds(self, urls: Iterable[Url]) -> None:
+        self._wanted += urls
+
+    def record_visit(self, visit: Visit) -> None:
+        """Nothing to do: the coordinator learns from visits when it collects them."""
+
+    def poll_labels(self) -> list[Url]:
+        wanted, self._wanted = self._wanted, []
+        return wanted
+
+    def labels_of(self, urls: Iterable[Url]) -> dict[Url, float]:
+        return {url: self._labels[url] for url in urls if url in self._labels}
+
+    def take_new_labels(self) -> dict[Url, float]:
+        fresh, self._fresh = self._fresh, set()
+        return self.labels_of(fresh)
+
+    def chosen_generation(self, present: int) -> tuple[Strategy, int] | None:
+        chosen = self._generation
+        return chosen if chosen is not None and chosen[1] != present else None
+
+    def stop_waiting(self) -> None:
+        pass
+
+    def is_due(self) -> bool:
+        return False
+
+    async def learn(self, strategy: Strategy) -> LearningResult:  # noqa: ARG002 - as the protocol has it
+        raise AssertionError("a shard is taught, and teaches nobody")
+
+    async def aclose(self) -> None:
+        pass
+
+
+class ShardAllowance:
+    """How many visits this shard may make, and when the whole crawl is over."""
+
+    def __init__(self, hungry: Callable[[], None], free: Callable[[], bool] = lambda: True) -> None:
+        """``hungry`` is called when more could be done than is allowed; ``free`` is asked before
+        anything is: on a cluster, a shard may have another owner by now."""
+        self.asked = False
+        self.why = ""
+        """Why the crawl is over; '': it is not."""
+        self.wants = False
+        self.allotted = self.turn = 0
+        self._hungry = hungry
+        self._free = free
+
+    def set_allowance(self, visits: int, turn: int, used: int) -> None:
+        """-1: as many as you like. What is used cannot be taken away."""
+        self.turn = turn
+        if visits >= 0 and self.allotted >= 0:
+            visits = max(visits, min(used, self.allotted))
+        self.allotted = visits
+        self.wants = False
+
+    def has_room(self, visits: int) -> bool:
+        if not self._free():
+            return False
+        if self.allotted < 0 or visits < self.allotted:
+            return True
+        if not self.wants:
+            self.wants = True
+            self._hungry()
+        return False
+
+    def stop_reason(self, _visits: int) -> str:
+        return self.why or ("you asked for it" if self.asked else "")
+
+    def keeps_waiting(self, _why: str) -> bool:
+        """Others may still have something for us."""
+        return True
 
 
 class Shard:
@@ -359,3 +464,54 @@ def _save_lent_hosts(store: Store, hosts: list[str]) -> None:
 
 def _load_lent_hosts(store: Store) -> list[str]:
     return [str(host) for host in json.loads(store.get_meta("lent") or "[]")]
+
+
+# -- A shard in a process of its own --
+#
+# ``python -m honeyguide.cluster.shard FD``
+#
+# It talks through the socket that it was started with, and ends when that closes.
+
+
+_PLAN_DECODER = msgspec.msgpack.Decoder(ShardPlan)
+
+
+class _CoordinatorPipe(FrameProtocol):
+    """The first frame is the plan, all others are messages."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.plan: asyncio.Future[ShardPlan] = asyncio.get_running_loop().create_future()
+        self.shard: Shard | None = None
+
+    def frame_received(self, to: int, data: bytes) -> None:  # noqa: ARG002 - all of it is for us
+        if self.shard is None:
+            self.plan.set_result(_PLAN_DECODER.decode(data))
+            self.shard = Shard(self.plan.result(), self._send_message)
+        else:
+            self.shard.receive(messages.decode_message(data))
+
+    def _send_message(self, message: Message) -> None:
+        self.send(frame_message(messages.message_recipient(message), message))
+
+
+async def _run_shard(fd: int) -> None:
+    loop = asyncio.get_running_loop()
+    _, wire = await loop.create_connection(_CoordinatorPipe, sock=socket.socket(fileno=fd))
+    gone = asyncio.ensure_future(wire.closed)
+    await asyncio.wait((gone, wire.plan), return_when=asyncio.FIRST_COMPLETED)
+    if wire.shard is None:
+        return
+    shard = wire.shard
+    gone.add_done_callback(lambda _: shard.leave())
+    with relaxed_gc():
+        await shard.run()
+    wire.close()
+    await gone
+
+
+if __name__ == "__main__":
+    # Ctrl-C is for the coordinator, which asks us to stop.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    asyncio.run(_run_shard(int(sys.argv[1])))

@@ -15,7 +15,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any, ParamSpec, TypeVar
 
-from honeyguide.cluster.vault.object_store import MAX_OBJECT_BYTES, checked_object_name
+from honeyguide.cluster.object_store import MAX_OBJECT_BYTES, checked_object_name
 from honeyguide.errors import ClusterError, ConfigError, StorageUnreachable
 
 try:

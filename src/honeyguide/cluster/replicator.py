@@ -1,10 +1,16 @@
-"""Saves a shard's database to its log in the vault, restores it, and deletes entries that no
-restore needs.
+"""The durable copy of a shard on storage that all machines share (the vault): saves a shard's
+database to its log there, restores it, and deletes entries that no restore needs.
+
+A shard is one SQLite database and WARC files on one machine, which may die or be cut off. The vault
+holds a log for each shard (:mod:`.shard_log`): claims, and the pages of the database that changed
+from one save to the next (:mod:`.database_changes`). From it any machine rebuilds the database as
+of the last save. Only one writer at a time is accepted (fencing).
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections import deque
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
@@ -13,9 +19,9 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Self
 
-from honeyguide.cluster.vault import database_changes
-from honeyguide.cluster.vault.object_store import ObjectStore
-from honeyguide.cluster.vault.shard_log import (
+from honeyguide.cluster import database_changes
+from honeyguide.cluster.object_store import FolderStore, ObjectStore
+from honeyguide.cluster.shard_log import (
     Clock,
     ShardOwner,
     VaultEntry,
@@ -32,8 +38,37 @@ from honeyguide.errors import ClusterError, ConfigError, StorageUnreachable
 from honeyguide.store.collection_files import sync_folder
 from honeyguide.store.database import Database, SqliteErrorGuard
 
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://")
 _DELETED_AT_ONCE = 100
 """Entries deleted after one save: on a slow storage more of them could outlast the lease."""
+
+
+def open_object_store(place: str) -> ObjectStore:
+    """The vault at a folder (``/mnt/shared/crawl``) or in a bucket (``s3://bucket/prefix``)."""
+    if place.startswith("s3://"):
+        from honeyguide.cluster.bucket import BucketStore
+
+        return _check_exclusive(BucketStore(place), place)
+    if _SCHEME.match(place):
+        raise ConfigError(
+            f"a vault is a folder that all machines see, or s3://bucket/prefix; not {place!r:.200}"
+        )
+
+    return _check_exclusive(FolderStore(Path(place)), place)
+
+
+def _check_exclusive(vault: ObjectStore, place: str) -> ObjectStore:
+    """Some storages accept the wish not to replace an object, and replace it."""
+    name = f"probe/{token_hex(12)}"
+    made = [vault.create(name, b"first"), vault.create(name, b"second")]
+    stored = vault.read(name)
+    vault.delete(name)
+    if made != [True, False] or stored != b"first":
+        raise ConfigError(
+            f"{place} cannot hold a vault: it replaces what exists. Use a folder on a file system "
+            "with hard links, or a storage that obeys If-None-Match"
+        )
+    return vault
 
 
 class LogCompactor:

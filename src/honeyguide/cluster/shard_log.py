@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from honeyguide.cluster.vault.object_store import ObjectStore
+from honeyguide.cluster.object_store import ObjectStore
 from honeyguide.errors import ClusterError, ShardFenced, StorageUnreachable
 
 T = TypeVar("T")
