@@ -56,9 +56,8 @@ from honeyguide.cluster.sharded_frontier import (
     ShardedFrontier,
     ShardPartition,
 )
-from honeyguide.crawl.build import open_crawl
+from honeyguide.crawl.build import ShardHooks, open_crawl
 from honeyguide.crawl.loop import CrawlLoop
-from honeyguide.crawl.shard_hooks import ShardHooks
 from honeyguide.crawl.signals import relaxed_gc
 from honeyguide.errors import ClusterError, CollectionCorrupt, CollectionLocked
 from honeyguide.frontier.frontier import LinkFrontier
@@ -87,7 +86,7 @@ SendMessage = Callable[[Message], None]
 
 
 class ShardLearner:
-    """Generations come from the one learner of all shards; see ``crawl/shard_hooks.py``."""
+    """Generations come from the one learner of all shards; implements :class:`GenerationSource`."""
 
     def __init__(self, learns: bool) -> None:
         self.learns = learns

@@ -1,4 +1,8 @@
-"""Building a crawl: settings in, a crawl loop out. The only place where its parts are connected."""
+"""Building a crawl: settings in, a :class:`~honeyguide.crawl.loop.CrawlLoop` out.
+
+The only place where the parts of a crawl are connected. It also restores what the parts know from
+earlier runs: link history, waiting links, robots.txt, quotas, seeds.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +19,7 @@ from typing import TYPE_CHECKING
 from honeyguide import __version__
 from honeyguide.config.settings import Settings
 from honeyguide.crawl.from_settings import build_scope_filter, build_strategy
-from honeyguide.crawl.live_generation import choose_generation
+from honeyguide.crawl.live_generation import GenerationSource, choose_generation
 from honeyguide.crawl.loop import CrawlLoop
 from honeyguide.crawl.process_page import (
     LIST_MEDIA_TYPES,
@@ -23,8 +27,7 @@ from honeyguide.crawl.process_page import (
     PageStages,
     is_same_path,
 )
-from honeyguide.crawl.shard_hooks import GenerationSource, ShardHooks
-from honeyguide.crawl.stopping import ExhaustionRule, StopConditions, restore_coverage
+from honeyguide.crawl.stopping import ExhaustionRule, StopConditions, StopRule, restore_coverage
 from honeyguide.crawl.visit import VisitRunner
 from honeyguide.errors import ConfigError, StoreError
 from honeyguide.fetch.http import CurlFetcher, make_user_agent
@@ -48,6 +51,7 @@ from honeyguide.net.robots import RobotsCache
 from honeyguide.protocols import Fetcher, Frontier, Strategy
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
+from honeyguide.store.warc_archive import WarcFolder
 from honeyguide.text.vectors import TopicProfile
 from honeyguide.types import UNREQUESTED, Candidate, Example, Link, Request, Url, Verdict, Visit
 from honeyguide.url import domain_of
@@ -72,6 +76,24 @@ _LEAST_FETCHES, _LATENCY_TOLERANCE, _LITTLE_GAIN = 32, 3.0, 10.0
 same page does from visit to visit."""
 _SOURCE_VISITS = 1_000
 """Newest visits that still say what a source of links is worth."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShardHooks:
+    """The parts that a crawl loop gets from its shard instead of its own.
+
+    The frontier sends links of other shards to them, training is done once for all shards, and the
+    budget and the end are those of the whole crawl. ``cluster/shard.py`` makes all of them.
+    """
+
+    strategy: Strategy
+    generation: int
+    wrap_frontier: Callable[[LinkFrontier, Store], Frontier]
+    training: GenerationSource
+    stop_rule: StopRule
+    shelf: WarcFolder
+    owns_url: Callable[[Url], bool]
+    """Whether a URL belongs to this shard."""
 
 
 def restore_link_history(
@@ -184,11 +206,6 @@ def _build_authority(settings: Settings) -> LinkAuthority:
     stated = [one.topic for one in topics.settings_per_topic(settings)]
     profiles = [TopicProfile(topic.keywords, topic.description, language) for topic in stated]
     return LinkAuthority(profiles, language)
-
-
-# --------------------------------------------------------------------------------------------------
-# Settings in, a ring out. This file alone connects the parts.
-# --------------------------------------------------------------------------------------------------
 
 
 @asynccontextmanager

@@ -1,10 +1,8 @@
-"""What settings choose: seeds, scope filter, strategy and its parameters.
+"""What the settings choose: the strategies a topic can use, their parameters, the scope filter.
 
-Which of a strategy's fields are its owner's to set under ``[strategy]``.
-
-A field that the topic fills is set under ``[topic]``; one that a lesson fills is not set at all.
-Lessons make lexicons, machines and networks, which no settings file can spell, and a few plain
-numbers and words, which the strategy names in its traits.
+A parameter of a strategy is a field that its owner may set under ``[strategy]``. Fields that the
+topic fills are set under ``[topic]``. Fields that learning fills (lexicons, classifiers, networks,
+and a few plain values that the strategy names in its traits) are not set at all.
 """
 
 from __future__ import annotations
@@ -66,11 +64,6 @@ def _is_plain_type(hint: Any) -> bool:
     return bool(inside) and all(map(_is_plain_type, inside))
 
 
-# --------------------------------------------------------------------------------------------------
-# What a crawl can start from: which strategies a topic has enough for, and which one suits it.
-# --------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class StrategyChoice:
     """A strategy beside a topic."""
@@ -113,11 +106,6 @@ def suited_strategy(topic: Mapping[str, Any]) -> str:
         return "topic_cnn"
     stated = ("good", "keywords", "description", "ontology")
     return "honeyguide" if any(topic_has(topic, what) for what in stated) else "breadth"
-
-
-# --------------------------------------------------------------------------------------------------
-# What the settings have chosen: where to start, what lies inside, and who decides.
-# --------------------------------------------------------------------------------------------------
 
 
 def build_scope_filter(settings: Settings) -> ScopeFilter:

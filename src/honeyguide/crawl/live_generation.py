@@ -1,21 +1,25 @@
-"""Which generation of the strategy decides: chosen on opening, saved and swapped while crawling."""
+"""Which generation of the strategy decides: chosen on opening, saved and swapped while crawling.
+
+A new generation is always saved. It decides if the validation gate passed it and nobody chose
+another one meanwhile.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from honeyguide import registry
 from honeyguide.config.settings import Settings
-from honeyguide.crawl.shard_hooks import GenerationSource
 from honeyguide.errors import ModelError
 from honeyguide.learning.trainer import LearningResult
 from honeyguide.multi_topic import MultiTopicStrategy, topic_names
 from honeyguide.protocols import Strategy
 from honeyguide.store.store import Store
+from honeyguide.types import Url, Visit
 
 _LABELS_KEPT = "Labels are kept, and the crawl trains on all of them again"
 
@@ -141,9 +145,32 @@ def _plain_parameters(strategy: Strategy) -> dict[str, Any]:
     }
 
 
-# --------------------------------------------------------------------------------------------------
-# A new generation is kept, and lives if the gate let it pass and nobody chose another since.
-# --------------------------------------------------------------------------------------------------
+class GenerationSource(Protocol):
+    """Where the generations of a crawl loop come from: its own training, or that of all shards."""
+
+    learns: bool
+    taught: int
+
+    @property
+    def warnings(self) -> tuple[str, ...]: ...
+
+    def record_visit(self, visit: Visit) -> None: ...
+
+    def poll_labels(self) -> list[Url]: ...
+
+    def labels_of(self, urls: Iterable[Url]) -> dict[Url, float]: ...
+
+    def take_new_labels(self) -> dict[Url, float]: ...
+
+    def chosen_generation(self, present: int) -> tuple[Strategy, int] | None: ...
+
+    def stop_waiting(self) -> None: ...
+
+    def is_due(self) -> bool: ...
+
+    async def learn(self, strategy: Strategy) -> LearningResult: ...
+
+    async def aclose(self) -> None: ...
 
 
 @dataclass

@@ -1,8 +1,8 @@
 """``live.json``: what a running crawl does now, for the studio and other processes.
 
-What a crawl found lies in its store. What it is about to do lives in its process only, so it
-tells that every two seconds in a small file beside the store, which is replaced whole. Whoever
-reads it looks at its time: a file that is not written any more tells how things stood last.
+The pages that a crawl found are in its store, but what it is about to do is only in its process. So
+it writes that every two seconds to a small file beside the store, which is replaced as a whole.
+Readers must look at its time: a file that is no longer written shows an old state.
 """
 
 from __future__ import annotations

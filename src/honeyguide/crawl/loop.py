@@ -1,4 +1,13 @@
-"""The crawl loop: candidates out of the frontier, visits and links in, commits, generations."""
+"""The crawl loop: candidates out of the frontier, visits and links in, commits, generations.
+
+    seeds → frontier → fetch → read → judge → visit → store
+               ↑                        ↓       ↓
+               └──────── rank ←─────── links  teacher → examples → learn → next generation
+
+The loop closes in this file only: links enter the frontier in :meth:`CrawlLoop._apply_step` and, from
+a search engine, in :meth:`CrawlLoop._step_search`; a generation enters in
+:meth:`CrawlLoop._swap_generation`. docs/architecture.md describes the way of one page.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +20,11 @@ from typing import TYPE_CHECKING
 
 from honeyguide.config.settings import Settings
 from honeyguide.crawl import stopping
-from honeyguide.crawl.live_generation import GenerationUpdater
+from honeyguide.crawl.live_generation import GenerationSource, GenerationUpdater
 from honeyguide.crawl.process_page import CrawlOutcome
 from honeyguide.crawl.rescore import VerdictCorrector
-from honeyguide.crawl.shard_hooks import GenerationSource, StopRule
 from honeyguide.crawl.status import CrawlTally, Report, format_span
+from honeyguide.crawl.stopping import StopRule
 from honeyguide.crawl.visit import ArrivedAnswer, VisitRunner, VisitStep
 from honeyguide.languages.gate import LanguageGate
 from honeyguide.learning.coverage import Coverage
@@ -64,19 +73,6 @@ class CommitBatch:
         if self.search is not None:
             self.search.confirm_saved()
         return visits
-
-
-# --------------------------------------------------------------------------------------------------
-# The ring: links out of the frontier, links back into it. docs/architecture.md walks through it.
-#
-#     seeds → frontier → fetch → read → judge → visit → store
-#                ↑                        ↓       ↓
-#                └──────── rank ←─────── links  teacher → examples → learn → next generation
-#
-# It closes in two places only, and both are here: links in (:meth:`CrawlLoop._apply_step`, and what
-# a search engine found: :meth:`CrawlLoop._step_search`) and generation in
-# (:meth:`CrawlLoop._swap_generation`).
-# --------------------------------------------------------------------------------------------------
 
 
 _COMMIT_VISITS = 32

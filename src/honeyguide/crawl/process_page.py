@@ -1,4 +1,8 @@
-"""From an answer to an outcome: parse, scope, verdict, duplicate, redirect. Values in and out."""
+"""From an answer to an outcome: parse, scope, verdict, duplicate, redirect.
+
+Values in, a :class:`CrawlOutcome` out. Nothing here waits, fetches or stores; the outcome says what
+should happen next.
+"""
 
 from __future__ import annotations
 
@@ -53,13 +57,6 @@ class ScopeCache:
         """Those of them that lie within."""
         known = self._known.get
         return [url for url in urls if known(url) or (known(url) is None and self(url))]
-
-
-# --------------------------------------------------------------------------------------------------
-# The stations of the ring between an answer and the frontier: values in, an outcome out.
-#
-# Nothing here waits, fetches or stores. Each function says what should happen next.
-# --------------------------------------------------------------------------------------------------
 
 
 LIST_MEDIA_TYPES = frozenset({"application/x-sitemap", "application/x-feed"})

@@ -1,10 +1,9 @@
-"""Correcting verdicts: pages judged before anything was learned, new labels, a new generation.
+"""Correcting stored verdicts: after the first training, after new labels, or by a new generation.
 
-Verdicts that were given too early, and pages of which a person said what they are.
-
-A topic that is stated by good pages only is not known until the first lesson: what was visited
-before, the good pages among it, got :data:`~honeyguide.types.UNKNOWN_SCORE` for a verdict. As soon
-as a generation knows better, it judges these few pages, and everybody who counted them is told.
+A topic that is stated by good pages only is not known before the first training. Pages that were
+visited before, the good pages among them, have :data:`~honeyguide.types.UNKNOWN_SCORE` as their
+verdict. The first generation that can judge them does so, and all counts are corrected.
+:func:`rescore_pages` judges all pages of a collection with its live generation.
 """
 
 from __future__ import annotations
@@ -208,11 +207,6 @@ def _correct_links(
         ledger.record_page(row.link, worth_to_links(verdict, languages), waiting)
     for row, verdict in done:
         ledger.record_visit(row.to_followed_visit(verdict))
-
-
-# --------------------------------------------------------------------------------------------------
-# Judge a collection's pages anew: what was learned late holds for what was found early, too.
-# --------------------------------------------------------------------------------------------------
 
 
 _BATCH_ROWS = 200

@@ -1,4 +1,4 @@
-"""What a long run asks of its process: how to be stopped, and less garbage collection."""
+"""What a long run changes in its process: how it is stopped, and less garbage collection."""
 
 from __future__ import annotations
 

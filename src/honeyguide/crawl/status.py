@@ -1,4 +1,4 @@
-"""How a crawl is counted while it runs, how it ended, and how its collection stands."""
+"""Counts of a running crawl, the report at its end, and the status of a collection."""
 
 from __future__ import annotations
 
@@ -151,13 +151,6 @@ def format_span(seconds: float) -> str:
     return f"{seconds:.0f} seconds" if seconds < 120 else f"{seconds / 60:.0f} minutes"
 
 
-# --------------------------------------------------------------------------------------------------
-# Which of the topic's own addresses brought no page: seeds, and examples of good and bad pages.
-#
-# Among a thousand failures theirs matter: nobody learns from an example that could not be had.
-# --------------------------------------------------------------------------------------------------
-
-
 _MAX_NAMED = 3
 """Of each kind, those that are named one by one."""
 
@@ -190,11 +183,6 @@ def _missing_notes(
         yield f"the {what} {row.url} returned no page ({why}){advice}"
     if len(found) > _MAX_NAMED:
         yield f"so did {len(found) - _MAX_NAMED} more of the {what}s"
-
-
-# --------------------------------------------------------------------------------------------------
-# How a collection stands: what its store counts, and what its settings allow.
-# --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

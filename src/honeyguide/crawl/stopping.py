@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from honeyguide.config.settings import StopSettings
 from honeyguide.errors import ConfigError
@@ -15,6 +16,18 @@ _CHECK_EVERY = 10
 """Visits between two looks."""
 _COVERAGE_KEY = "coverage"
 _MAX_HOSTS = 1_000_000
+
+
+class StopRule(Protocol):
+    """When a crawl loop stops: for its own reasons, or for those of the whole crawl."""
+
+    asked: bool
+
+    def has_room(self, visits: int) -> bool: ...
+
+    def stop_reason(self, visits: int) -> str: ...
+
+    def keeps_waiting(self, why: str) -> bool: ...
 
 
 class StopConditions:

@@ -1,7 +1,7 @@
 """One visit: permission, fetch, parse, judge, rank; it ends as a :class:`VisitStep`.
 
-A turn may also go to the host's robots.txt, or come to nothing. Whatever it was, it ends as a
-:class:`VisitStep`, which the ring takes in as a whole.
+A turn of a host may also be used for its robots.txt, or end without a request. The loop applies the
+:class:`VisitStep` as a whole.
 """
 
 from __future__ import annotations
