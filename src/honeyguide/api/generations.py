@@ -196,7 +196,7 @@ async def learn_generation(
         store.set_threshold(settings.topic.threshold)
         store.visits.set_topics(topics.topic_names(settings))
         strategy, parent, _, _ = choose_generation(store, settings, made, time.time())
-        feed = build_training_feed(store, settings, strategy, given=files)
+        feed = build_training_feed(store, settings, strategy, examples=files)
         try:
             if not feed.has_news:
                 return LearnOutcome(None, False, "there is nothing new to learn from; add labels")

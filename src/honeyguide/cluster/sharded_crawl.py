@@ -147,7 +147,7 @@ async def open_coordinator(
             remote_state.send_away(store, wish.cluster, wish.announce)
         strategy, generation, _, warning = choose_generation(store, settings, made, time.time())
         examples = topics.load_all_example_files(folder, settings)
-        lessons = build_training_feed(store, settings, strategy, given=examples, warning=warning)
+        lessons = build_training_feed(store, settings, strategy, examples=examples, warning=warning)
         closing.push_async_callback(lessons.aclose)
         coverage = restore_coverage(store)
         coordinator: Coordinator

@@ -99,44 +99,44 @@ class ShardHooks:
 def restore_link_history(
     store: Store,
     settings: Settings,
-    standing: bool,
+    uses_authority: bool,
     examples: Sequence[Example],
-    said: dict[Url, float],
+    labels: dict[Url, float],
 ) -> LinkHistory:
-    """What earlier runs found out about links, as far as the journal tells."""
+    """The link history of earlier runs, from the newest visits in the journal."""
     newest = store.counter.read_counts().visits
-    given = load_judged_pages(store, examples, said)
-    ledger = LinkHistory(
-        settings.topic.threshold, _build_authority(settings) if standing else None, given
+    judged = load_judged_pages(store, examples, labels)
+    link_knowledge = LinkHistory(
+        settings.topic.threshold, _build_authority(settings) if uses_authority else None, judged
     )
     for row in store.visits.iter_visits(since=max(0, newest - _RESTORED_VISITS)):
         if _was_asked(row):
-            ledger.record_visit(_as_visit(row))
+            link_knowledge.record_visit(_as_visit(row))
             if row.has_page:
                 page = (
                     store.visits.rebuild_page(row)
-                    if standing and row.id > newest - _REREAD_VISITS
+                    if uses_authority and row.id > newest - _REREAD_VISITS
                     else None
                 )
-                ledger.record_page(row.link, _inherited_worth(row, settings), (), page)
-    return ledger
+                link_knowledge.record_page(row.link, _inherited_worth(row, settings), (), page)
+    return link_knowledge
 
 
 def restore_waiting_links(
-    standing: MeanParent | ParentPlaces,
+    parents: MeanParent | ParentPlaces,
     store: Store,
     settings: Settings,
     frontier: Frontier,
     admits: Callable[[Link], bool],
 ) -> None:
-    """Where on pages of earlier runs the waiting links stand, and what came of those beside."""
+    """Restore the pages that waiting links stand on, and the yields of neighbour links."""
     newest = store.visits.iter_visits(
         since=max(0, store.counter.read_counts().visits - _RELINKED_VISITS)
     )
     rows = [row for row in newest if _was_asked(row)]
     for row in rows:
-        standing.record_visit(_as_visit(row))
-    # Only then: links on these pages are told what came of those beside them when they are met.
+        parents.record_visit(_as_visit(row))
+    # After all visits: a page that is read again gives its links the yields of their neighbours.
     end = time.monotonic() + _RELINK_LIMIT_S
     for row in reversed(rows):
         if time.monotonic() > end:
@@ -144,7 +144,7 @@ def restore_waiting_links(
         try:
             page = reread_page(store, row, settings.scope) if _links_were_followed(row) else None
         except Exception:  # noqa: BLE001
-            # Our own bug, met on one page: it must not end every resume.
+            # A bug of ours on one page must not end every resume.
             _log.exception("%s could not be read again", row.url)
             continue
         if page is not None:
@@ -154,7 +154,7 @@ def restore_waiting_links(
             worth = max(
                 _inherited_worth(row, settings), SEED_LINK_SCORE if row.link.depth == 0 else 0.0
             )
-            standing.record_page(row.link, worth, waiting, page)
+            parents.record_page(row.link, worth, waiting, page)
 
 
 def _links_were_followed(row: VisitRow) -> bool:
@@ -166,19 +166,19 @@ def _links_were_followed(row: VisitRow) -> bool:
 
 
 def load_judged_pages(
-    store: Store, examples: Sequence[Example], said: dict[Url, float]
+    store: Store, examples: Sequence[Example], labels: dict[Url, float]
 ) -> JudgedPages:
-    """Pages that people judged with the topic, and the links on those that are here."""
-    given = JudgedPages.from_examples(examples, said)
-    for url in said:
+    """Pages that people judged with the topic, and the links on those that were fetched."""
+    judged = JudgedPages.from_examples(examples, labels)
+    for url in labels:
         for row in store.visits.attempts_at(url)[-1:]:
             if row.has_page and row.link.channel == "example" and (page := reread_page(store, row)):
-                given.add_page(page)
-    return given
+                judged.add_page(page)
+    return judged
 
 
 def restore_source_bandit(store: Store, settings: Settings) -> SourceBandit:
-    """What earlier runs got from links, sitemaps and searches."""
+    """A bandit that knows the newest visits of earlier runs."""
     sources = SourceBandit(settings.crawl.random_seed)
     for row in store.visits.iter_visits(
         since=max(0, store.counter.read_counts().visits - _SOURCE_VISITS)
@@ -188,7 +188,7 @@ def restore_source_bandit(store: Store, settings: Settings) -> SourceBandit:
 
 
 def _was_asked(row: VisitRow) -> bool:
-    """Whether its host was asked at all."""
+    """Whether a request was sent."""
     return row.status is not None or row.failure not in UNREQUESTED
 
 
@@ -221,19 +221,19 @@ async def open_crawl(
     engine: SearchEngine | None = None,
     part: ShardHooks | None = None,
 ) -> AsyncIterator[CrawlLoop]:
-    """A ring on that collection, ready to run; everything is closed again afterwards.
+    """A crawl loop on that collection, ready to run; everything is closed again afterwards.
 
-    The lab brings its own fetcher and clock, strategies that no registry knows, examples, and
-    people who answer for pages as they come by. A search engine that is given is asked instead of
-    the one that the settings name. A shard brings its :class:`ShardHooks`.
+    The lab passes its own fetcher and clock, strategies that no registry knows, examples, and
+    ``people`` who label pages as they are visited. ``engine`` replaces the search engine that the
+    settings name. A shard passes its :class:`ShardHooks` as ``part``.
 
     Mistakes in the settings are found before anything is opened or fetched.
     """
     agent = make_user_agent(settings.fetch.contact, __version__)
-    fence, strategy = build_scope_filter(settings), strategy or build_strategy(settings)
+    scope_filter, strategy = build_scope_filter(settings), strategy or build_strategy(settings)
     async with AsyncExitStack() as closing:
         if settings.search.engine and engine is None:
-            # Loaded here, because a crawl that follows links alone needs none of it.
+            # A lazy import: a crawl that only follows links needs none of it.
             from honeyguide.search.session import open_search_engine
 
             engine = open_search_engine(folder, settings, fetcher, clock, closing)
@@ -263,7 +263,7 @@ async def open_crawl(
         if fetcher is None:
             closing.push_async_callback(network.aclose)
         if settings.fetch.lab:
-            fence = replace(fence, hosts=await _lab_hosts(network))
+            scope_filter = replace(scope_filter, hosts=await _lab_hosts(network))
         if part is not None:
             strategy, generation, fresh, warning = part.strategy, part.generation, False, ""
         else:
@@ -272,62 +272,81 @@ async def open_crawl(
             )
         own = _build_frontier(store, settings, strategy, clock(), languages)
         frontier: Frontier = own if part is None else part.wrap_frontier(own, store)
-        habits = strategy.traits
-        # Files lie with the collection, and its learner reads them; a shard's folder has none.
+        traits = strategy.traits
+        # Example files are in the collection, and its learner reads them; shards have none.
         files = topics.load_all_example_files(folder, settings) if part is None else ()
-        given, said = (*examples, *files), topics.best_example_labels(settings)
-        ledger: LinkKnowledge | None = None
-        if habits.uses_link_stats:
-            ledger = restore_link_history(store, settings, habits.uses_authority, given, said)
-        elif habits.parent_score == "best":
-            ledger = BestParent()
-        elif habits.parent_score in ("all", "each"):
-            beside = habits.uses_neighbours and settings.learn.teacher != "none"
-            made = MeanParent if habits.parent_score == "all" else ParentPlaces
-            ledger = made(load_judged_pages(store, given, said), beside)
+        judged, labels = (*examples, *files), topics.best_example_labels(settings)
+        link_knowledge: LinkKnowledge | None = None
+        if traits.uses_link_stats:
+            link_knowledge = restore_link_history(
+                store, settings, traits.uses_authority, judged, labels
+            )
+        elif traits.parent_score == "best":
+            link_knowledge = BestParent()
+        elif traits.parent_score in ("all", "each"):
+            uses_neighbours = traits.uses_neighbours and settings.learn.teacher != "none"
+            knowledge_type = MeanParent if traits.parent_score == "all" else ParentPlaces
+            link_knowledge = knowledge_type(
+                load_judged_pages(store, judged, labels), uses_neighbours
+            )
         sources = None if engine is None else restore_source_bandit(store, settings)
         if languages is not None:
             languages.restore(store)
-        manners, coverage = _build_politeness(store, settings, clock()), restore_coverage(store)
-        stages = PageStages(settings, fence, store.duplicates.find_duplicate, words, languages)
-        if isinstance(ledger, MeanParent | ParentPlaces) and not settings.search.is_search_only:
-            restore_waiting_links(ledger, store, settings, frontier, stages.admits_link)
+        politeness, coverage = _build_politeness(store, settings, clock()), restore_coverage(store)
+        stages = PageStages(
+            settings, scope_filter, store.duplicates.find_duplicate, words, languages
+        )
+        if (
+            isinstance(link_knowledge, MeanParent | ParentPlaces)
+            and not settings.search.is_search_only
+        ):
+            restore_waiting_links(link_knowledge, store, settings, frontier, stages.admits_link)
         if (fresh or generation) and len(frontier):
-            # Scores on disk are those of the day a link was found: derived ones are not kept.
-            again = partial(rank_links, strategy, ledger, anew=True)
-            frontier.rerank_all(partial(again, languages=languages, sources=sources))
-        lessons: GenerationSource
+            # The stored scores are those of the time when a link was found.
+            rerank = partial(rank_links, strategy, link_knowledge, anew=True)
+            frontier.rerank_all(partial(rerank, languages=languages, sources=sources))
+        training: GenerationSource
         if part is not None:
-            lessons = part.training
+            training = part.training
         else:
-            # In simulated time a lesson takes none, so that a comparison can be repeated.
-            school = WorkerProcessBackend if fetcher is None else InProcessBackend
-            lessons = build_training_feed(store, settings, strategy, school, given, people, warning)
-        closing.push_async_callback(lessons.aclose)
-        searches = None
+            # In simulated time training takes no time, so that a comparison can be repeated.
+            backend = WorkerProcessBackend if fetcher is None else InProcessBackend
+            training = build_training_feed(
+                store, settings, strategy, backend, judged, people, warning
+            )
+        closing.push_async_callback(training.aclose)
+        search = None
         if engine is not None and sources is not None:
             from honeyguide.search.session import build_search_session
 
             lab, parts = fetcher is not None, (store, sources, own)
-            searches = build_search_session(
-                engine, settings, *parts, stages.admits_link, ledger, clock, said, given, lab=lab
+            search = build_search_session(
+                engine,
+                settings,
+                *parts,
+                stages.admits_link,
+                link_knowledge,
+                clock,
+                labels,
+                judged,
+                lab=lab,
             )
-        elsewhere = None
-        if part is not None and ledger is not None and languages is None:
-            # The language of a link is foretold from its page, which is here.
-            elsewhere = partial(_is_foreign_url, part)
-        ring = CrawlLoop(
+        is_elsewhere = None
+        if part is not None and link_knowledge is not None and languages is None:
+            # With languages, a link is scored by its page, which only this shard has.
+            is_elsewhere = partial(_is_foreign_url, part)
+        crawl = CrawlLoop(
             settings=settings,
             frontier=frontier,
-            politeness=manners,
+            politeness=politeness,
             visit_runner=VisitRunner(
-                manners, stages, network, frontier, clock, ledger, sources, elsewhere
+                politeness, stages, network, frontier, clock, link_knowledge, sources, is_elsewhere
             ),
             store=store,
             strategy=strategy,
             generation=generation,
-            training=lessons,
-            link_knowledge=ledger,
+            training=training,
+            link_knowledge=link_knowledge,
             language_gate=languages,
             concurrency=FetchConcurrency(
                 min(settings.crawl.concurrency, affordable_fetches()),
@@ -341,29 +360,29 @@ async def open_crawl(
             else build_stop_conditions(settings, store, coverage, frontier.__len__, clock),
             coverage=coverage,
             clock=clock,
-            search=searches,
+            search=search,
         )
-        _push_seeds(ring, seed_urls(settings), said, part)
-        yield ring
+        _push_seeds(crawl, seed_urls(settings), labels, part)
+        yield crawl
 
 
 def build_training_feed(
     store: Store,
     settings: Settings,
     strategy: Strategy,
-    school: type[WorkerProcessBackend] | type[InProcessBackend] = WorkerProcessBackend,
-    given: Sequence[Example] = (),
+    backend: type[WorkerProcessBackend] | type[InProcessBackend] = WorkerProcessBackend,
+    examples: Sequence[Example] = (),
     people: LabelAnswers | None = None,
     warning: str = "",
 ) -> TrainingFeed:
-    """What a crawl of this collection learns from; ``given``: examples that lie on disk."""
-    habits = strategy.traits
-    make = partial(school, habits.learns_from_visits, habits.reads_outlinks)
+    """What a crawl of this collection learns from; ``examples``: those in files."""
+    traits = strategy.traits
+    make = partial(backend, traits.learns_from_visits, traits.reads_outlinks)
     learner = MultiTopicLearner(make, store, settings) if settings.topics else make()
-    said = topics.best_example_labels(settings)
-    lessons = TrainingFeed(store, settings, strategy, learner, said, given, people)
-    lessons.told += filter(None, (warning, *language_notes(store, settings)))
-    return lessons
+    labels = topics.best_example_labels(settings)
+    training = TrainingFeed(store, settings, strategy, learner, labels, examples, people)
+    training.told += filter(None, (warning, *language_notes(store, settings)))
+    return training
 
 
 def build_stop_conditions(
@@ -391,7 +410,7 @@ def _build_frontier(
     now: float,
     languages: LanguageGate | None,
 ) -> LinkFrontier:
-    order, polite = settings.crawl.order, settings.politeness
+    order, delays = settings.crawl.order, settings.politeness
     if order == "strategy":
         order = strategy.traits.order
         if order == "breadth" and languages is not None and languages.predicts_links:
@@ -403,15 +422,15 @@ def _build_frontier(
         make_order(order, settings.crawl.random_seed),
         merge=strategy.traits.merge,
         now=now,
-        delay=polite.loopback_delay_s if settings.fetch.lab else polite.delay_s,
+        delay=delays.loopback_delay_s if settings.fetch.lab else delays.delay_s,
         site_links=settings.scope.links_per_domain,
         site_hosts=settings.scope.hosts_per_domain,
-        site_busy=polite.concurrent_hosts_per_domain,
+        site_busy=delays.concurrent_hosts_per_domain,
     )
 
 
 def _build_politeness(store: Store, settings: Settings, now: float) -> PolitenessGate:
-    """What is known of hosts from earlier runs: their robots.txt, and what they gave."""
+    """Politeness with the robots.txt files and the visits per domain of earlier runs."""
     robots = RobotsCache()
     for entry in store.robots.iter_fresh(now):
         robots.restore_entry(*entry)
@@ -441,24 +460,24 @@ async def _lab_hosts(network: Fetcher) -> frozenset[str]:
 
 
 def _push_seeds(
-    ring: CrawlLoop, seeds: tuple[Url, ...], examples: dict[Url, float], part: ShardHooks | None
+    crawl: CrawlLoop, seeds: tuple[Url, ...], examples: dict[Url, float], part: ShardHooks | None
 ) -> None:
     """Push seeds that this collection has not had yet, and bad examples, if they teach anybody; in
     a shard, those that are its own."""
     try:
-        known = set(json.loads(ring.store.get_meta("seeds") or "[]"))
+        known = set(json.loads(crawl.store.get_meta("seeds") or "[]"))
     except (ValueError, TypeError):
         known = set()
     links = [Link(seed, channel="seed") for seed in seeds]
-    if ring.training.learns:
+    if crawl.training.learns:
         links += [Link(url, channel="example") for url in examples if url not in seeds]
     links = [link for link in links if link.url not in known]
     if part is not None:
         links = [link for link in links if part.owns_url(link.url)]
     if not links:
         return
-    ring.frontier.push(Candidate(link, 1.0, 1.0) for link in links)
-    with ring.store.transaction():
-        ring.frontier.flush()
-        ring.store.set_meta("seeds", json.dumps(sorted({*known, *(link.url for link in links)})))
-    ring.frontier.confirm_flush()
+    crawl.frontier.push(Candidate(link, 1.0, 1.0) for link in links)
+    with crawl.store.transaction():
+        crawl.frontier.flush()
+        crawl.store.set_meta("seeds", json.dumps(sorted({*known, *(link.url for link in links)})))
+    crawl.frontier.confirm_flush()

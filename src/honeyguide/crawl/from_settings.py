@@ -66,7 +66,7 @@ def _is_plain_type(hint: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class StrategyChoice:
-    """A strategy beside a topic."""
+    """A strategy, and what a topic lacks for it."""
 
     name: str
     about: str
@@ -92,7 +92,7 @@ def strategy_choices(topic: Mapping[str, Any]) -> list[StrategyChoice]:
         try:
             cls = registry.find_strategy(name)
         except HoneyguideError:
-            continue  # somebody else's, and broken: told when it is chosen
+            continue  # a broken plug-in: reported when it is chosen
         needs = cls.traits.needs
         missing = () if not needs or any(topic_has(topic, need) for need in needs) else needs
         about = (cls.__doc__ or "").strip().partition("\n")[0]

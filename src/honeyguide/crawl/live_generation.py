@@ -46,7 +46,7 @@ def choose_generation(
             if number != store.generations.live_number():
                 fall_back_to_generation(store, number)
             if before != wish:
-                store.set_meta("strategy", wish)  # with what this version knows besides
+                store.set_meta("strategy", wish)  # with parameters that are new in this version
             return found, number, False, warning
     number = store.generations.next_number()
     with store.transaction():
@@ -81,14 +81,14 @@ def load_readable_generation(
             damaged = damaged or f"generation {number} could not be read: {error}"
             continue
         if topic_names(found) == topics and (number == live or fits(found)):
-            told = f"{damaged}; generation {number} is active. {_LABELS_KEPT}" if damaged else ""
-            return found, number, told
+            warning = f"{damaged}; generation {number} is active. {_LABELS_KEPT}" if damaged else ""
+            return found, number, warning
     return None, 0, damaged
 
 
 def fall_back_to_generation(store: Store, number: int) -> None:
-    """This generation decides instead of one that cannot be read, and learns from all labels anew;
-    to the gate they are no news."""
+    """Make this generation live instead of one that cannot be read. It learns from all labels
+    again, and the gate does not count them as new."""
     with store.transaction():
         store.generations.set_live(number)
         store.set_meta("known", store.get_meta("taught") or store.get_meta("known") or "")
@@ -96,7 +96,7 @@ def fall_back_to_generation(store: Store, number: int) -> None:
 
 
 def _wish_json(name: str, made: Strategy) -> str:
-    """What the topic asks for, in plain words."""
+    """The parameters that the topic asks for, as JSON."""
     wish = _plain_parameters(made)
     if isinstance(made, MultiTopicStrategy):
         wish = {"names": made.names, "parts": [_plain_parameters(part) for part in made.parts]}
@@ -123,8 +123,8 @@ def _is_same_wish(stored: str, name: str, made: Strategy) -> bool:
 
 
 def _parameters_match(wish: Any, made: Strategy) -> bool:
-    """A parameter that was not known then had what is its default now; one that is not known any
-    more has no say, nor has what lessons fill."""
+    """Whether the stored parameters are those of the strategy now. A new parameter had its default;
+    removed parameters and those that learning fills do not count."""
     now = _plain_parameters(made)
     if not (isinstance(wish, dict) and wish.keys() & now.keys()):
         return False
@@ -150,6 +150,7 @@ class GenerationSource(Protocol):
 
     learns: bool
     taught: int
+    """The newest label that was learned from."""
 
     @property
     def warnings(self) -> tuple[str, ...]: ...
@@ -175,31 +176,31 @@ class GenerationSource(Protocol):
 
 @dataclass
 class GenerationUpdater:
-    """One lesson after another, beside the work of whoever is taught."""
+    """Runs training in the background, one run after another, and swaps in the result."""
 
     store: Store
     settings: Settings
     training: GenerationSource
     clock: Callable[[], float]
     get_current: Callable[[], tuple[Strategy, int] | None]
-    """Who decides now, under which number; None: something broke, and nothing is kept any more."""
+    """The strategy that decides now, and its number; None: an error occurred, save nothing."""
     on_swap: Callable[[Strategy, int], None]
     """Called with a new generation that decides from now on."""
     on_failure: Callable[[BaseException], None]
     running: asyncio.Task[LearningResult] | None = None
-    """The one that is under way."""
+    """The training run that is under way."""
     _parent: int = 0
-    """The generation that is being taught."""
+    """The generation that the training run started from."""
 
     def start_if_due(self) -> None:
-        """Begin a lesson if one is due."""
+        """Start a training run if one is due."""
         if self.running is None and self.training.is_due() and (now := self.get_current()):
             strategy, self._parent = now
             self.running = asyncio.create_task(self.training.learn(strategy))
             self.running.add_done_callback(self._take_result)
 
     async def wait(self, seconds: float) -> None:
-        """So long at most, for the lesson that is under way."""
+        """Wait at most so long for the training run that is under way."""
         if self.running is not None:
             await asyncio.wait((self.running,), timeout=seconds)
 
@@ -215,29 +216,35 @@ class GenerationUpdater:
         if task.cancelled() or now is None:
             return
         try:
-            lesson = task.result()
+            result = task.result()
             if now[1] != self._parent:
                 return  # somebody chose another generation meanwhile
-            told = self.training.taught, self._parent, self.clock()
-            number = save_new_generation(self.store, self.settings, lesson, *told)
-            if number is not None and lesson.strategy is not None:
-                self.on_swap(lesson.strategy, number)
+            number = save_new_generation(
+                self.store, self.settings, result, self.training.taught, self._parent, self.clock()
+            )
+            if number is not None and result.strategy is not None:
+                self.on_swap(result.strategy, number)
         except Exception as error:  # noqa: BLE001 - it ends the run and is raised there
             self.on_failure(error)
 
 
 def save_new_generation(
-    store: Store, settings: Settings, lesson: LearningResult, taught: int, parent: int, now: float
+    store: Store,
+    settings: Settings,
+    result: LearningResult,
+    newest_label: int,
+    parent: int,
+    now: float,
 ) -> int | None:
-    """The number under which it decides from now on; None if it does not.
+    """Save it; returns its number if it decides from now on, else None.
 
-    ``parent``: the generation that was taught; ``taught``: the newest label that it heard.
+    ``parent``: the generation it was trained from; ``newest_label``: the last one it learned from.
     """
-    if lesson.strategy is None or store.generations.live_number() != parent:
+    if result.strategy is None or store.generations.live_number() != parent:
         return None
     name, number = settings.crawl.strategy, store.generations.next_number()
     with store.transaction():
-        store.generations.save(number, name, lesson.strategy, lesson.note, now, live=lesson.live)
-        if lesson.live:
-            store.set_meta("taught", str(taught))
-    return number if lesson.live else None
+        store.generations.save(number, name, result.strategy, result.note, now, live=result.live)
+        if result.live:
+            store.set_meta("taught", str(newest_label))
+    return number if result.live else None

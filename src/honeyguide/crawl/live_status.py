@@ -29,14 +29,14 @@ from honeyguide.url import domain_of
 
 LIVE_FILE = "live.json"
 LIVE_INTERVAL_S = 2.0
-"""How often it is told."""
+"""Seconds between two writes."""
 _SCAN_SHARE = 1000.0
 """Looking through the frontier takes at most a thousandth of the time: after a look that took
 long, the next one waits."""
 _MAX_FILE_BYTES = 1_000_000
 """Bytes of a file that is read."""
 _MAX_HOSTS, _MAX_LINKS, _MAX_FETCHES, _MAX_BINS = 60, 20, 64, 100
-"""Entries that are told, and so the most that are read: the file may be a stranger's."""
+"""Entries that are written, and so the most that are read: the file may be from a stranger."""
 _MAX_TEXT = 500
 """Characters of an address or an anchor."""
 _RATE_WINDOW_S = 30.0
@@ -82,7 +82,7 @@ class LiveFrontier(msgspec.Struct, frozen=True):
     parked: int = 0
     most: Annotated[list[WaitingHost], Meta(max_length=_MAX_HOSTS)] = []
     top: Annotated[list[TopWaitingLink], Meta(max_length=_MAX_LINKS)] = []
-    """Who would go first if every host were rested."""
+    """The best links, if every host could be asked now."""
 
 
 class LiveStatus(RunStatus, frozen=True, kw_only=True):
@@ -92,7 +92,7 @@ class LiveStatus(RunStatus, frozen=True, kw_only=True):
     pid: int
     began: float
     budget: Annotated[int, Meta(ge=0)] | None = None
-    """The run ends at so many visits; 0: at no number of them; None: it was not told."""
+    """The run ends at so many visits; 0: at no number of them; None: not known."""
     rate: float = 0.0
     """Visits per second lately."""
     ended: str = ""
@@ -107,7 +107,7 @@ _DECODER = msgspec.json.Decoder(LiveStatus)
 
 
 def read_live_status(folder: Path) -> LiveStatus | None:
-    """The last glimpse that a crawl of this collection gave; None if there is none to be read."""
+    """The last status that a crawl of this collection wrote; None if none can be read."""
     try:
         with os.fdopen(open_regular(folder / LIVE_FILE, os.O_RDONLY), "rb") as file:
             data = file.read(_MAX_FILE_BYTES + 1)
@@ -117,7 +117,7 @@ def read_live_status(folder: Path) -> LiveStatus | None:
 
 
 class RunningCrawl(Protocol):
-    """What goes on: a ring, or several."""
+    """A crawl loop, or a coordinator of several."""
 
     def progress(self) -> RunStatus: ...
 
@@ -125,7 +125,7 @@ class RunningCrawl(Protocol):
 
 
 class LiveStatusWriter:
-    """Writes the glimpses of one run."""
+    """Writes the status of one run."""
 
     def __init__(
         self, folder: Path, clock: Callable[[], float] = time.time, budget: int | None = None
@@ -141,11 +141,11 @@ class LiveStatusWriter:
         self._frontier = LiveFrontier()
         self._look_at = 0.0
 
-    def write_status(self, ring: RunningCrawl, ended: str = "") -> None:
-        """Never fails: a crawl does not end because nobody can be told of it."""
+    def write_status(self, crawl: RunningCrawl, ended: str = "") -> None:
+        """Never fails: a crawl does not end because its status cannot be written."""
         part = self._folder / f".{LIVE_FILE}.part"
         try:
-            data = msgspec.json.encode(self.current_status(ring, ended))
+            data = msgspec.json.encode(self.current_status(crawl, ended))
             flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
             with os.fdopen(open_regular(part, flags), "wb") as file:
                 file.write(data)
@@ -153,21 +153,21 @@ class LiveStatusWriter:
         except (OSError, StoreError):
             return
 
-    def current_status(self, ring: RunningCrawl, ended: str = "") -> LiveStatus:
-        now, progress = self._clock(), ring.progress()
+    def current_status(self, crawl: RunningCrawl, ended: str = "") -> LiveStatus:
+        now, progress = self._clock(), crawl.progress()
         self._counted.append((now, progress.visits))
         then, before = self._counted[0]
-        under_way = ring.under_way()
+        under_way = crawl.under_way()
         urls = [candidate.link.url for candidate in under_way]
         self._since = {url: self._since.get(url, now) for url in urls}
         if now >= self._look_at or ended:
-            self._scan_frontier(ring, progress.waiting, now)
-        told: dict[str, Any] = {
+            self._scan_frontier(crawl, progress.waiting, now)
+        counts: dict[str, Any] = {
             name: _safe_text(value) if isinstance(value, str) else value
             for name, value in msgspec.structs.asdict(progress).items()
         }
         return LiveStatus(
-            **told,
+            **counts,
             at=now,
             pid=os.getpid(),
             began=self._began,
@@ -181,13 +181,13 @@ class LiveStatusWriter:
             frontier=self._frontier,
         )
 
-    def _scan_frontier(self, ring: RunningCrawl, waiting: int, now: float) -> None:
-        if not (isinstance(ring, CrawlLoop) and isinstance(ring.frontier, LinkFrontier)):
-            # Several rings, or a frontier of somebody else's: nobody sees all that waits.
+    def _scan_frontier(self, crawl: RunningCrawl, waiting: int, now: float) -> None:
+        if not (isinstance(crawl, CrawlLoop) and isinstance(crawl.frontier, LinkFrontier)):
+            # Several shards, or another kind of frontier: nobody sees all waiting links.
             self._frontier = LiveFrontier(at=now, waiting=waiting)
             return
         began = time.thread_time()
-        seen = ring.frontier.get_overview(now, _MAX_HOSTS, _MAX_LINKS)
+        seen = crawl.frontier.get_overview(now, _MAX_HOSTS, _MAX_LINKS)
         self._frontier = LiveFrontier(
             at=now,
             waiting=seen.waiting,
@@ -196,7 +196,7 @@ class LiveStatusWriter:
             busy=seen.busy,
             resting=seen.resting,
             parked=seen.parked,
-            most=[_host_status(view, ring.politeness, now) for view in seen.fullest_hosts],
+            most=[_host_status(view, crawl.politeness, now) for view in seen.fullest_hosts],
             top=[
                 TopWaitingLink(
                     _safe_text(link.url),
@@ -210,12 +210,12 @@ class LiveStatusWriter:
         self._look_at = now + _SCAN_SHARE * (time.thread_time() - began)
 
 
-def _host_status(view: HostView, manners: PolitenessGate, now: float) -> WaitingHost:
+def _host_status(view: HostView, politeness: PolitenessGate, now: float) -> WaitingHost:
     rules = next(
         (
             found
             for scheme in ("https", "http")
-            if (found := manners.robots.get_rules(f"{scheme}://{view.host}", now))
+            if (found := politeness.robots.get_rules(f"{scheme}://{view.host}", now))
         ),
         None,
     )
@@ -225,11 +225,11 @@ def _host_status(view: HostView, manners: PolitenessGate, now: float) -> Waiting
         state = "asked"
     elif view.parked:
         state, until = "left alone", view.parked if isfinite(view.parked) else None
-        if manners.quota.is_spent(domain_of(view.host)):
+        if politeness.quota.is_spent(domain_of(view.host)):
             why = "its domain reached its limit of visits (scope.pages_per_domain)"
         elif rules is not None and rules.closed:
             why = "its robots.txt could not be fetched"
-        elif rules is not None and (slow := manners.slowness_reason(rules)):
+        elif rules is not None and (slow := politeness.slowness_reason(rules)):
             why = slow
         else:
             why = "it failed again and again, or asked for a pause"

@@ -4,8 +4,8 @@
                ↑                        ↓       ↓
                └──────── rank ←─────── links  teacher → examples → learn → next generation
 
-The loop closes in this file only: links enter the frontier in :meth:`CrawlLoop._apply_step` and, from
-a search engine, in :meth:`CrawlLoop._step_search`; a generation enters in
+The loop closes in this file only: links enter the frontier in :meth:`CrawlLoop._apply_step` and,
+from a search engine, in :meth:`CrawlLoop._step_search`; a generation enters in
 :meth:`CrawlLoop._swap_generation`. docs/architecture.md describes the way of one page.
 """
 
@@ -50,14 +50,14 @@ class CommitBatch:
     search: SearchSession | None = None
     visits: list[Visit] = field(default_factory=list)
     robots: list[RobotsEntry] = field(default_factory=list)
-    """What robots.txt files said meanwhile."""
+    """robots.txt files that were fetched since the last commit."""
 
     def __len__(self) -> int:
         return len(self.visits)
 
     def write(self) -> list[Visit]:
-        """One transaction: finished visits, their links, and what robots.txt files said; which
-        visits these were."""
+        """Write finished visits, their links and robots.txt files in one transaction; returns the
+        visits."""
         visits, self.visits = self.visits, []
         robots, self.robots = self.robots, []
         with self.store.transaction():
@@ -80,21 +80,21 @@ _COMMIT_VISITS = 32
 _COMMIT_DELAY_S = 0.2
 """… or after so long."""
 _GRACE_S = 5.0
-"""How long a stopping ring waits for answers that are under way."""
+"""How long a stopping crawl waits for running visits."""
 _MAX_SLEEP_S = 1.0
-"""The ring looks up at least this often, to see whether it is enough."""
+"""The loop checks at least this often whether to stop."""
 _TASK_VISITS = 16
-"""Visits of one task, one after the other: a task and a turn of the event loop less for each. Then
-it ends, so that visits that need not wait for anything cannot keep the loop to themselves."""
+"""Visits of one task, one after the other, which saves a task and a turn of the event loop each.
+Then the task ends, so that visits that never wait cannot block the event loop."""
 _POLL_S = 1.0
-"""How often people's labels are looked for."""
+"""Seconds between two queries for new labels."""
 _SEARCH_IDLE_S = 5.0
-"""A ring that has nothing to do for so long may ask a search engine."""
+"""A loop that has nothing to do for so long may ask a search engine."""
 
 
 @dataclass
 class CrawlLoop:
-    """One shard's ring. Everything it uses is given; it makes nothing itself."""
+    """The main loop of a crawl, or of one shard. It gets all its parts and makes none itself."""
 
     settings: Settings
     frontier: Frontier
@@ -117,21 +117,21 @@ class CrawlLoop:
             self.store.counter.read_counts(), self.settings.topic.threshold
         )
         counted = self.tally, self.coverage, self.politeness.quota, self.link_knowledge
-        self._rejudge = VerdictCorrector(self.store, self.settings, *counted, self.language_gate)
+        self._corrector = VerdictCorrector(self.store, self.settings, *counted, self.language_gate)
         threshold = self.settings.topic.threshold
         self._batch = CommitBatch(self.store, self.frontier, self.coverage, threshold, self.search)
         self._tasks: dict[asyncio.Task[None], Candidate] = {}
         self._woken = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
-        given = self.store, self.settings, self.training, self.clock
-        self._course = GenerationUpdater(
-            *given, self._current_generation, self._swap_generation, self.fail_with
+        parts = self.store, self.settings, self.training, self.clock
+        self._updater = GenerationUpdater(
+            *parts, self._current_generation, self._swap_generation, self.fail_with
         )
-        self._listened = 0.0
+        self._polled_at = 0.0
         self._reason = ""
-        self._sleeps: float | None = None
+        self._sleeps_until: float | None = None
         """Until when the loop sleeps, if nobody wakes it; None: it does not."""
-        self._trouble: BaseException | None = None
+        self._error: BaseException | None = None
 
     def stop(self) -> None:
         """Finish what is under way, then end."""
@@ -139,13 +139,13 @@ class CrawlLoop:
         self._woken.set()
 
     def wake(self, *, listen: bool = False) -> None:
-        """Something came from outside: look up, and listen at once if somebody spoke."""
+        """Something came from outside: check the state now, and read the store if ``listen``."""
         if listen:
-            self._listened = 0.0
+            self._polled_at = 0.0
         self._woken.set()
 
     def progress(self) -> RunStatus:
-        """How it stands now."""
+        """The status now."""
         out, wake = self.under_way(), self.frontier.wake_at()
         engine = self.search.caller if self.search is not None else None
         waits = engine is not None and engine.why_unanswered and not engine.stopped
@@ -166,7 +166,7 @@ class CrawlLoop:
     def _build_report(self, reason: str, began: float) -> Report:
         now = self.progress()
         warnings = [*self.store.warc_archive.warnings, *self.training.warnings]
-        warnings += self._rejudge.warnings
+        warnings += self._corrector.warnings
         warnings += self.search.warnings if self.search is not None else ()
         return Report(
             now,
@@ -181,7 +181,7 @@ class CrawlLoop:
     @property
     def unjudged_count(self) -> int:
         """Visited pages that nobody could judge yet."""
-        return self._rejudge.unknown_count
+        return self._corrector.unknown_count
 
     def idle_reason(self) -> str:
         """Why there is nothing to do, now or for long; '' if there is."""
@@ -193,7 +193,7 @@ class CrawlLoop:
         return [candidate for task, candidate in self._tasks.items() if not task.done()]
 
     async def run(self) -> Report:
-        """Turn until something says stop; what was finished is committed, unless we broke."""
+        """Run until a stop reason; finished visits are committed unless an error occurred."""
         began = self.clock()
         watcher = asyncio.create_task(self.concurrency.watch_load())
         reason = ""
@@ -201,16 +201,16 @@ class CrawlLoop:
             reason = await self._run_until_stop()
             if self._tasks:
                 await asyncio.wait(self._tasks, timeout=_GRACE_S)
-            if self._rejudge.unknown_count:
+            if self._corrector.unknown_count:
                 # What is known of the topic by now must do, or nothing would have been judged.
                 self.training.stop_waiting()
-                self._course.start_if_due()
-            await self._course.wait(_GRACE_S)
+                self._updater.start_if_due()
+            await self._updater.wait(_GRACE_S)
         finally:
             await self._cancel_rest(watcher)
             self._commit()
-        if self._trouble is not None:
-            raise self._trouble
+        if self._error is not None:
+            raise self._error
         return self._build_report(reason, began)
 
     async def _cancel_rest(self, watcher: asyncio.Task[None]) -> None:
@@ -220,7 +220,7 @@ class CrawlLoop:
         out = dict(self._tasks)
         for task in (watcher, *out):
             task.cancel()
-        await asyncio.gather(watcher, *out, self._course.aclose(), return_exceptions=True)
+        await asyncio.gather(watcher, *out, self._updater.aclose(), return_exceptions=True)
         now = self.clock()
         for task, candidate in out.items():
             if task.cancelled():
@@ -230,14 +230,14 @@ class CrawlLoop:
     async def _run_until_stop(self) -> str:
         """The loop: start what may start, then sleep until something happens."""
         while True:
-            if self._trouble is not None:
+            if self._error is not None:
                 return "an error occurred"
             if reason := self._stop_reason():
                 return reason
             self._woken.clear()
             now = self.clock()
-            if now - self._listened >= _POLL_S:
-                self._listened = now
+            if now - self._polled_at >= _POLL_S:
+                self._polled_at = now
                 self._poll_store()
             self._step_search(now)
             self._start_visits(now)
@@ -252,16 +252,16 @@ class CrawlLoop:
             ):
                 return why
             pause = self._pause_length(now, wake)
-            self._sleeps = now + pause
+            self._sleeps_until = now + pause
             try:
                 async with asyncio.timeout(max(pause, 0.001)):
                     await self._woken.wait()
             except TimeoutError:
                 pass
-            self._sleeps = None
+            self._sleeps_until = None
 
     def _stop_reason(self) -> str:
-        """Why nothing more may begin; said once, it stays said."""
+        """Why no visit may start any more, or ''. The first reason is final."""
         self._reason = self._reason or self.stop_rule.stop_reason(self.tally.visits)
         return self._reason
 
@@ -333,7 +333,7 @@ class CrawlLoop:
         """Of a question to a search engine, or of a visit that did not come to its end."""
         self._tasks.pop(task, None)
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._trouble = self._trouble or error
+            self._error = self._error or error
         self._woken.set()
 
     def _on_visit_ended(self, task: asyncio.Task[None]) -> None:
@@ -370,7 +370,7 @@ class CrawlLoop:
         assert task is not None
         self._tasks.pop(task, None)
         following = None
-        if self._trouble is None and self.search is None and self._sleeps is not None:
+        if self._error is None and self.search is None and self._sleeps_until is not None:
             now = self.clock()
             if not self._stop_reason():
                 if goes_on and (following := self._next_candidate(now)) is not None:
@@ -378,7 +378,7 @@ class CrawlLoop:
                 self._start_visits(now)
                 if (
                     self._tasks
-                    and now + self._pause_length(now, self._next_wake(now)) >= self._sleeps
+                    and now + self._pause_length(now, self._next_wake(now)) >= self._sleeps_until
                 ):
                     return following
         self._woken.set()
@@ -421,22 +421,22 @@ class CrawlLoop:
         if moved:
             self._rerank_frontier()
         self._batch.visits.append(visit)
-        self._rejudge.record_visit(visit)
+        self._corrector.record_visit(visit)
         if len(self._batch) >= min(_COMMIT_VISITS, max(1, self.concurrency.most // 2)):
             # While half of what may be under way is written, the other half goes on.
             self._commit()
         else:
             self.commit_soon()
         self.training.record_visit(visit)
-        self._course.start_if_due()
+        self._updater.start_if_due()
 
     def fail_with(self, error: BaseException) -> None:
-        """Something broke outside that the ring cannot go on with: nothing more is written."""
-        self._trouble = self._trouble or error
+        """End the run with an error from outside; nothing more is written."""
+        self._error = self._error or error
         self._woken.set()
 
     def drop_visits(self) -> None:
-        """Break off what is under way, at once: it waits again."""
+        """Cancel running visits at once; their candidates wait again."""
         for task, candidate in list(self._tasks.items()):
             if task.cancel():
                 del self._tasks[task]
@@ -461,43 +461,45 @@ class CrawlLoop:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._trouble is not None:
+        if self._error is not None:
             return
         try:
             written = self._batch.write()
-            self._rejudge.apply_labels(self.training.labels_of(visit.link.url for visit in written))
+            self._corrector.apply_labels(
+                self.training.labels_of(visit.link.url for visit in written)
+            )
         except Exception as error:  # noqa: BLE001 - it ends the run and is raised there
-            self._trouble = error
+            self._error = error
         self._woken.set()
 
     # -- generation in -----------------------------------------------------------------------
 
     def _poll_store(self) -> None:
-        """Other processes speak through the store: labels, and a generation chosen by hand."""
+        """Read what other processes stored: labels, and a generation chosen by hand."""
         wanted = self.training.poll_labels()
         if self.search is not None:
             self.search.poll_store()
         if fresh := self.training.take_new_labels():
-            self._commit_then(partial(self._rejudge.apply_labels, fresh))
+            self._commit_then(partial(self._corrector.apply_labels, fresh))
         self.frontier.push(Candidate(Link(url, channel="seed"), 1.0, 1.0) for url in wanted)
         if chosen := self.training.chosen_generation(self.generation):
             self._swap_generation(*chosen)
-        self._course.start_if_due()
+        self._updater.start_if_due()
 
     def _commit_then(self, correct: Callable[[], None]) -> None:
         """Correct what was counted; it must be in the journal."""
         self._commit()
-        if self._trouble is None:
+        if self._error is None:
             correct()
 
     def _current_generation(self) -> tuple[Strategy, int] | None:
-        return (self.strategy, self.generation) if self._trouble is None else None
+        return (self.strategy, self.generation) if self._error is None else None
 
     def _swap_generation(self, strategy: Strategy, number: int) -> None:
-        """From now on it decides, also about what waits and what could not be judged before."""
+        """From now on this generation decides, also for waiting links and pages not judged yet."""
         self.strategy, self.generation = strategy, number
         self._commit_then(
-            partial(self._rejudge.judge_again, strategy, self.frontier, self.training.labels_of)
+            partial(self._corrector.judge_again, strategy, self.frontier, self.training.labels_of)
         )
         self._rerank_frontier()
 
@@ -505,7 +507,7 @@ class CrawlLoop:
         self.frontier.rerank_all(self.make_ranker())
 
     def make_ranker(self) -> RankFunction:
-        """What links are worth, by all that is known now."""
+        """A function that scores links by everything that is known now."""
         sources, languages = self.visit_runner.source_bandit, self.language_gate
-        told = partial(rank_links, self.strategy, self.link_knowledge, anew=True)
-        return partial(told, languages=languages, sources=sources)
+        rank = partial(rank_links, self.strategy, self.link_knowledge, anew=True)
+        return partial(rank, languages=languages, sources=sources)

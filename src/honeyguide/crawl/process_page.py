@@ -54,7 +54,7 @@ class ScopeCache:
         return inside
 
     def filter_urls(self, urls: Iterable[Url]) -> list[Url]:
-        """Those of them that lie within."""
+        """Those of them that are within scope."""
         known = self._known.get
         return [url for url in urls if known(url) or (known(url) is None and self(url))]
 
@@ -80,7 +80,7 @@ class CrawlOutcome(NamedTuple):
 
     visit: Visit
     links: tuple[Link, ...] = ()
-    """To be fenced, ranked and pushed, as far as they are not known."""
+    """Links to filter by scope, rank and push, as far as they are not known."""
     parent: float = 1.0
     """What the page is worth to them."""
     candidates: tuple[Candidate, ...] = ()
@@ -90,7 +90,7 @@ class CrawlOutcome(NamedTuple):
     retry_after_s: float | None = None
     """Seconds until another try; None: this was the last."""
     read: Page | None = None
-    """The page that the links stand on, also where it must not be kept."""
+    """The page that the links stand on, also if it must not be stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class PageStages:
     language_gate: LanguageGate | None = None
     """The language gate; None: any language will do."""
     inside: ScopeCache = field(init=False)
-    """Whether an address lies within the fence."""
+    """Whether a URL is within scope."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "inside", ScopeCache(self.scope_filter))
@@ -119,7 +119,7 @@ class PageStages:
     def fail_visit(
         self, candidate: Candidate, error: FetchError, now: float, streak: int, generation: int
     ) -> CrawlOutcome:
-        """The web failed us: tried again or given up, as net/retry.py says."""
+        """The request failed: retried or given up by the table in net/retry.py."""
         kind = cast("FailureKind", error.kind)
         plan = decide_retry(kind, tries=candidate.tries + 1, streak=streak, now=now)
         failure = Failure(kind, error.detail, final=plan.retry_in is None)
@@ -129,7 +129,7 @@ class PageStages:
     def robots_unavailable(
         self, candidate: Candidate, why: str, wait: float, now: float, generation: int
     ) -> CrawlOutcome:
-        """The host's robots.txt cannot be had: three times, then we leave it alone."""
+        """The host's robots.txt cannot be fetched: after three tries the link is given up."""
         final = candidate.tries + 1 >= _MAX_ROBOTS_TRIES
         failure = Failure("robots", why, final)
         visit = _partial_visit(candidate, now, generation)(failure=failure)
@@ -216,7 +216,7 @@ class PageStages:
     ) -> CrawlOutcome:
         page, verdict = judge_page(strategy, page, self.language_gate)
         if not page.index:
-            # It asks not to be kept: its links count, its words do not.
+            # It asks not to be indexed: its links count, its words do not.
             failure = Failure("noindex", "the page asks not to be indexed")
             done = visit(response=None, failure=failure)
             copy = None

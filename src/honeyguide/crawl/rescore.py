@@ -37,18 +37,18 @@ if TYPE_CHECKING:
     from honeyguide.crawl.status import CrawlTally
 
 _MAX_UNKNOWN = 1_000
-"""Pages that are judged anew: an untaught crawl waits for some fifty, not for a whole site."""
+"""Pages that are judged again; the first training comes after some fifty."""
 
 _MAX_REREAD = 60
 """Of them, those that are read again for their links."""
 
 LabelLookup = Callable[[Iterable[Url]], Mapping[Url, float]]
-"""What people say of pages."""
+"""Labels of pages."""
 
 
 @dataclass
 class VerdictCorrector:
-    """Sees every visit; corrects what was counted. Works between two commits of the ring."""
+    """Sees every visit and corrects verdicts and counts; works between two commits of the loop."""
 
     store: Store
     settings: Settings
@@ -58,7 +58,7 @@ class VerdictCorrector:
     link_knowledge: LinkKnowledge | None
     language_gate: LanguageGate | None = None
     _unknown: dict[Url, None] = field(default_factory=dict)
-    """Pages of which nothing could be said."""
+    """Pages that could not be judged."""
 
     def __post_init__(self) -> None:
         self._threshold = self.settings.topic.threshold
@@ -84,14 +84,14 @@ class VerdictCorrector:
         )
 
     def _missing_examples(self) -> str:
-        """Which pages nobody named yet."""
-        said = {value >= 0.5 for value in topics.best_example_labels(self.settings).values()}
-        said |= {label.value >= 0.5 for _, label in self.store.labels.effective_after()}
+        """Which kind of example pages is missing."""
+        named = {value >= 0.5 for value in topics.best_example_labels(self.settings).values()}
+        named |= {label.value >= 0.5 for _, label in self.store.labels.effective_after()}
         for one in topics.settings_per_topic(self.settings):
-            said |= {True} if one.topic.good_files else set()
-            said |= {False} if one.topic.bad_files else set()
-        if len(said) == 1:
-            return "bad" if True in said else "good"
+            named |= {True} if one.topic.good_files else set()
+            named |= {False} if one.topic.bad_files else set()
+        if len(named) == 1:
+            return "bad" if True in named else "good"
         return "good and bad"
 
     def record_visit(self, visit: Visit) -> None:
@@ -102,10 +102,12 @@ class VerdictCorrector:
         if verdict is not None and is_unknown(verdict.score, verdict.reasons):
             self._unknown[visit.link.url] = None
 
-    def judge_again(self, strategy: Strategy, frontier: Frontier | None, said: LabelLookup) -> None:
+    def judge_again(
+        self, strategy: Strategy, frontier: Frontier | None, labels_of: LabelLookup
+    ) -> None:
         """Judge what could not be judged; what it still cannot judge waits for the next.
 
-        Without a frontier nobody is told again which links wait on these pages."""
+        Without a frontier, the link knowledge is not corrected."""
         if not self._unknown:
             return
         done: list[tuple[VisitRow, Verdict]] = []
@@ -123,27 +125,27 @@ class VerdictCorrector:
             found = {row.id: verdict.score >= self._threshold for row, verdict in done}
             rows = [row for row, _ in done]
             self._mark_relevant(
-                found | self._labelled_relevance(rows, said(row.url for row in rows))
+                found | self._labelled_relevance(rows, labels_of(row.url for row in rows))
             )
         for row, _ in done:
             self._unknown.pop(row.url, None)
         if self.link_knowledge is not None and frontier is not None:
             _correct_links(self.link_knowledge, self.store, frontier, done, self.language_gate)
 
-    def apply_labels(self, people: Mapping[Url, float]) -> None:
+    def apply_labels(self, labels: Mapping[Url, float]) -> None:
         """These pages are what a person says they are, whatever their verdicts."""
-        rows = [row for url in people for row in self.store.visits.attempts_at(url)]
+        rows = [row for url in labels for row in self.store.visits.attempts_at(url)]
         if rows:
             with self.store.transaction():
-                self._mark_relevant(self._labelled_relevance(rows, people))
+                self._mark_relevant(self._labelled_relevance(rows, labels))
 
     def _labelled_relevance(
-        self, rows: Iterable[VisitRow], people: Mapping[Url, float]
+        self, rows: Iterable[VisitRow], labels: Mapping[Url, float]
     ) -> dict[int, bool]:
         """What is bad for one of several topics may be good for another."""
-        known = [row for row in rows if row.has_page and row.url in people]
+        known = [row for row in rows if row.has_page and row.url in labels]
         if not known or not self.settings.topics:
-            return {row.id: people[row.url] >= 0.5 for row in known}
+            return {row.id: labels[row.url] >= 0.5 for row in known}
         every = topics.load_effective_labels(self.store, self.settings)
         return {row.id: every.is_relevant(row) for row in known}
 
@@ -159,17 +161,17 @@ class VerdictCorrector:
 
 
 def overrule_verdicts(store: Store, settings: Settings, urls: Iterable[Url] | None = None) -> int:
-    """Nobody crawls, or the crawl is over: what people said of these pages, or of any, goes first.
-    How many pages are relevant now."""
-    people = topics.load_effective_labels(store, settings)
-    spoken = set(people.labelled_urls())
-    wanted = spoken.union(store.labels.taken_back()) if urls is None else urls
+    """Let labels of these pages, or of all, overrule the verdicts; for a collection that nobody
+    crawls. Returns how many pages are relevant now."""
+    labels = topics.load_effective_labels(store, settings)
+    labelled = set(labels.labelled_urls())
+    wanted = labelled.union(store.labels.taken_back()) if urls is None else urls
     rows = [row for url in wanted for row in store.visits.attempts_at(url) if row.has_page]
     # Where a label was taken back and there is no other, the verdict counts again.
     threshold = settings.topic.threshold
     found = {
-        row.id: people.is_relevant(row)
-        if row.url in spoken or settings.topics
+        row.id: labels.is_relevant(row)
+        if row.url in labelled or settings.topics
         else (row.verdict or 0.0) >= threshold
         for row in rows
     }
@@ -180,8 +182,8 @@ def overrule_verdicts(store: Store, settings: Settings, urls: Iterable[Url] | No
 
 
 def apply_new_labels(folder: Path, settings: Settings, urls: Iterable[Url]) -> None:
-    """What people said shows in what is counted at once; a running crawl does it by itself. The
-    labels are kept in any case."""
+    """Apply labels to the counts at once; a running crawl does it by itself. The labels are stored
+    in any case."""
     with suppress(StoreError), Store.open(folder, "crawl", settings.store) as store:
         overrule_verdicts(store, settings, urls)
 
@@ -191,22 +193,22 @@ def is_unknown(score: float | None, reasons: object) -> bool:
 
 
 def _correct_links(
-    ledger: LinkKnowledge,
+    link_knowledge: LinkKnowledge,
     store: Store,
     frontier: Frontier,
     done: Sequence[tuple[VisitRow, Verdict]],
     languages: LanguageGate | None,
 ) -> None:
-    """Tell it again, now rightly; what it was told before fades. Pages are read again for their
-    links, which holds up the ring: the newest few."""
+    """Record the corrected verdicts; the earlier ones decay. Only the newest pages are read again
+    for their links, because the crawl waits meanwhile."""
     for row, verdict in done[-_MAX_REREAD:]:
         page = reread_page(store, row)
         links = page.links if page is not None else ()
         waits = frontier.still_wanted([link.url for link in links])
         waiting = [link for link, wanted in zip(links, waits, strict=True) if wanted]
-        ledger.record_page(row.link, worth_to_links(verdict, languages), waiting)
+        link_knowledge.record_page(row.link, worth_to_links(verdict, languages), waiting)
     for row, verdict in done:
-        ledger.record_visit(row.to_followed_visit(verdict))
+        link_knowledge.record_visit(row.to_followed_visit(verdict))
 
 
 _BATCH_ROWS = 200
@@ -253,7 +255,7 @@ def _live_strategy(folder: Path, settings: Settings) -> tuple[Strategy, int]:
 
 
 def rescore_pages(
-    folder: Path, settings: Settings, told: RescoreProgress = lambda _done, _of: None
+    folder: Path, settings: Settings, on_progress: RescoreProgress = lambda _done, _of: None
 ) -> RescoreResult:
     """Replace the stored verdicts by those of the live generation; labels stay as they are.
 
@@ -277,7 +279,7 @@ def rescore_pages(
                             page, verdict = judge_page(strategy, page, languages)
                             store.visits.update_verdict(row.id, verdict, page.detected_language)
                             pages += 1
-                told(min(pages, of), of)
+                on_progress(min(pages, of), of)
         finally:
             with store.transaction():
                 store.counter.recount_relevant(threshold)

@@ -22,17 +22,17 @@ from honeyguide.run_status import StatusObserver
 from honeyguide.store.store import Store
 
 _OBSERVE_S = 0.25
-"""How often an observer is told."""
+"""Seconds between two calls of the observer."""
 
 
 async def run_crawl(folder: Path, settings: Settings, observer: StatusObserver | None) -> Report:
-    """Crawl until the ring stops; Ctrl-C asks it to."""
+    """Crawl until the loop stops; Ctrl-C asks it to."""
     began = time.time()
-    async with open_crawl(folder, settings) as ring:
-        status.mark_run_start(ring.store, ring.tally.visits, began)
-        with stop_on_signals(ring.stop), relaxed_gc():
-            report = await run_observed(folder, settings, ring, ring.run(), observer)
-        return complete_report(report, ring.store, settings, began)
+    async with open_crawl(folder, settings) as crawl:
+        status.mark_run_start(crawl.store, crawl.tally.visits, began)
+        with stop_on_signals(crawl.stop), relaxed_gc():
+            report = await run_observed(folder, settings, crawl, crawl.run(), observer)
+        return complete_report(report, crawl.store, settings, began)
 
 
 async def run_observed(
@@ -59,7 +59,7 @@ async def run_observed(
 async def _report_status(
     crawl: RunningCrawl, observer: StatusObserver | None, writer: LiveStatusWriter
 ) -> None:
-    """Somebody here looks often, those outside seldom."""
+    """Call the observer often, and write the live file seldom."""
     for turn in cycle(range(round(LIVE_INTERVAL_S / _OBSERVE_S))):
         if turn == 0:
             writer.write_status(crawl)
@@ -73,7 +73,7 @@ def complete_report(report: Report, store: Store, settings: Settings, began: flo
     no page."""
     if report.failed:
         return report
-    # Labels that came in the last moments, or that a strategy which learns nothing never heard.
+    # Labels of the last moments, or of a strategy that does not learn, were not applied yet.
     overrule_verdicts(store, settings)
     missing = tuple(missing_page_notes(store, settings, began))
     return replace(report, warnings=report.warnings + missing)

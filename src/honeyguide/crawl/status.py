@@ -12,7 +12,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, NamedTuple, Self
 
 from honeyguide.config.settings import Settings
-from honeyguide.crawl import stopping as exhausted
+from honeyguide.crawl import stopping
 from honeyguide.errors import ConfigError
 from honeyguide.languages.gate import wanted_languages
 from honeyguide.learning import topics
@@ -28,7 +28,7 @@ _HOPELESS_WAIT_S = 5.0
 
 
 class ShardTraffic(NamedTuple):
-    """What the shards of a crawl told each other."""
+    """Link batches that the shards of a crawl sent to each other."""
 
     letters: int
     bytes: int
@@ -50,7 +50,7 @@ class Report:
     estimate: CoverageEstimate = field(default_factory=CoverageEstimate)
     """How much of the topic is found."""
     exchanged: ShardTraffic | None = None
-    """None: there was one ring only."""
+    """None: the crawl had no shards."""
 
     def __repr__(self) -> str:
         """In a sentence, as the command line says it."""
@@ -76,7 +76,7 @@ class CrawlTally:
     relevant: int = 0
     failures: int = 0
     language_counts: Counter[str] = field(default_factory=Counter)
-    """Pages by the language that was heard."""
+    """Pages by detected language."""
     _last: deque[str] = field(default_factory=lambda: deque(maxlen=3))
     _failing: set[Url] = field(default_factory=set)
     """Links that failed and will be tried again, as long as no page was seen."""
@@ -133,11 +133,11 @@ class CrawlTally:
         )
 
 
-def other_language_counts(tongues: Mapping[str, int], wanted: Collection[str]) -> dict[str, int]:
+def other_language_counts(pages: Mapping[str, int], wanted: Collection[str]) -> dict[str, int]:
     """Pages in other languages than these, the most first; none where every language will do."""
     if not wanted:
         return {}
-    found = sorted(tongues.items(), key=lambda item: -item[1])
+    found = sorted(pages.items(), key=lambda item: -item[1])
     return {code: pages for code, pages in found if code not in wanted}
 
 
@@ -157,12 +157,12 @@ _MAX_NAMED = 3
 
 def missing_page_notes(store: Store, settings: Settings, since: float = 0.0) -> Iterator[str]:
     """What was tried since and brought no page, and why, in sentences."""
-    said = topics.best_example_labels(settings)
+    labels = topics.best_example_labels(settings)
     yield from _missing_notes(
-        store, "seed", [url for url in topics.seed_urls(settings) if url not in said], since
+        store, "seed", [url for url in topics.seed_urls(settings) if url not in labels], since
     )
     for kind, good in (("good", True), ("bad", False)):
-        urls = [url for url, value in said.items() if (value >= 0.5) is good]
+        urls = [url for url, value in labels.items() if (value >= 0.5) is good]
         advice = (
             f", so nothing is learned from it: name another under topic.{kind}, or save the page "
             f"and give it as a file (topic.{kind}_files)"
@@ -261,7 +261,7 @@ def collection_status(store: Store, settings: Settings, hosts: int) -> Collectio
         generation=store.generations.live_number(),
         shards=store.shard_count,
         crawler_pid=pid,
-        estimate=exhausted.coverage_estimate(store, links or 0, crawled=pid is not None),
+        estimate=stopping.coverage_estimate(store, links or 0, crawled=pid is not None),
         watched=store.watched.count_by_state().get("watched", 0),
         changes=len(store.changes),
         foreign=other_language_counts(counts.tongues, wanted_languages(settings)),
@@ -275,11 +275,11 @@ def _missing_pages(store: Store, settings: Settings) -> tuple[str, ...]:
     try:
         return tuple(missing_page_notes(store, settings))
     except ConfigError:
-        return ()  # the topic has no seeds (yet): told when it is crawled
+        return ()  # the topic has no seeds (yet): a crawl reports it
 
 
 def mark_run_start(store: Store, visits: int, now: float) -> None:
-    """Note where a run begins, so that its rate can be told."""
+    """Store when a run begins, and after how many visits; for its rate."""
     store.set_meta("run", json.dumps([now, visits]))
 
 
@@ -308,5 +308,5 @@ def _visit_rate(counts: CollectionCounts, run: str | None) -> float | None:
     try:
         began, visits = map(float, json.loads(run))
     except (ValueError, TypeError):
-        return None  # not in our words
+        return None  # not written by us
     return visit_rate(max(0.0, counts.visits - visits), counts.last - began) or None

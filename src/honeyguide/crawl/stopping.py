@@ -13,7 +13,7 @@ from honeyguide.learning.coverage import Coverage, CoverageEstimate, estimate_ch
 from honeyguide.store.store import Store
 
 _CHECK_EVERY = 10
-"""Visits between two looks."""
+"""Visits between two checks."""
 _COVERAGE_KEY = "coverage"
 _MAX_HOSTS = 1_000_000
 
@@ -50,12 +50,12 @@ class StopConditions:
         self._free_mb = free_mb
         self._min_free_mb = min_free_mb
         self._exhausted = exhausted
-        self._looked = float("-inf")
+        self._checked_at = float("-inf")
         self.asked = False
         """Set by a signal handler: finish what is under way."""
 
     def keeps_waiting(self, _why: str) -> bool:
-        """There is nothing to do, and why: a ring that is alone does not wait for more."""
+        """Whether to wait although nothing is left to do; a crawl without shards does not."""
         return False
 
     def has_room(self, visits: int) -> bool:
@@ -74,8 +74,8 @@ class StopConditions:
             return "the time is up (crawl.hours)"
         if reason := self._exhausted():
             return reason
-        if now - self._looked > 5:
-            self._looked = now
+        if now - self._checked_at > 5:
+            self._checked_at = now
             free = self._free_mb()
             if free < self._min_free_mb:
                 return (
@@ -93,15 +93,15 @@ class ExhaustionRule:
     coverage: Coverage
     waiting: Callable[[], int]
     """How many links wait."""
-    _looked: int = -_CHECK_EVERY
+    _checked_at: int = -_CHECK_EVERY
 
     def stop_reason(self) -> str:
         rules, visits = self.rules, self.coverage.visits
         if not (rules.precision or rules.coverage) or visits < max(rules.min_visits, _CHECK_EVERY):
             return ""
-        if visits - self._looked < _CHECK_EVERY:
+        if visits - self._checked_at < _CHECK_EVERY:
             return ""
-        self._looked = visits
+        self._checked_at = visits
         found = self.coverage.estimate(self.waiting())
         if rules.coverage and found.covered >= rules.coverage:
             return (
@@ -131,16 +131,16 @@ def override_stop_rules(
 
 
 def save_coverage(store: Store, coverage: Coverage) -> None:
-    """Keep it beside the visits, in their transaction."""
+    """Store it in the transaction of the visits."""
     store.set_meta(_COVERAGE_KEY, coverage.to_record())
 
 
 def restore_coverage(store: Store) -> Coverage:
-    """As the last run left it; counted anew from the journal if other pages are relevant now."""
+    """As the last run left it; counted again from the journal if other pages are relevant now."""
     hosts = {row.host: row.relevant for row in store.counter.top_hosts(limit=_MAX_HOSTS)}
-    kept = Coverage.from_record(store.get_meta(_COVERAGE_KEY) or "", hosts)
-    if kept is not None and _matches_counts(kept, store):
-        return kept
+    coverage = Coverage.from_record(store.get_meta(_COVERAGE_KEY) or "", hosts)
+    if coverage is not None and _matches_counts(coverage, store):
+        return coverage
     found = Coverage()
     for seen in store.visits.iter_outcomes():
         found.add_outcome(*seen)
@@ -152,10 +152,10 @@ def coverage_estimate(store: Store, waiting: int, *, crawled: bool) -> CoverageE
 
     While it is being crawled, the record and the counts are those of two moments.
     """
-    kept = Coverage.from_record(store.get_meta(_COVERAGE_KEY) or "", {})
-    if kept is None or not (crawled or _matches_counts(kept, store)):
+    coverage = Coverage.from_record(store.get_meta(_COVERAGE_KEY) or "", {})
+    if coverage is None or not (crawled or _matches_counts(coverage, store)):
         return None
-    return add_channel_estimate(kept.estimate(waiting), store)
+    return add_channel_estimate(coverage.estimate(waiting), store)
 
 
 def add_channel_estimate(found: CoverageEstimate, store: Store) -> CoverageEstimate:
@@ -164,6 +164,6 @@ def add_channel_estimate(found: CoverageEstimate, store: Store) -> CoverageEstim
     return found if channels is None else replace(found, channels=estimate_channels(*channels))
 
 
-def _matches_counts(kept: Coverage, store: Store) -> bool:
+def _matches_counts(coverage: Coverage, store: Store) -> bool:
     counts = store.counter.read_counts()
-    return (kept.visits, kept.relevant) == (counts.visits, counts.relevant)
+    return (coverage.visits, coverage.relevant) == (counts.visits, counts.relevant)

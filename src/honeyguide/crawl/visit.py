@@ -32,11 +32,11 @@ _MAX_BUGS = 10
 """So many pages in a row that our own code fails on end the run."""
 
 _MAX_SETTLED = 50_000
-"""Settled addresses that are remembered; of others fence and frontier are asked."""
+"""Settled URLs that are remembered; for others, scope and frontier are asked."""
 
 
 class VisitStep(NamedTuple):
-    """What a turn came to."""
+    """The result of one turn of a host."""
 
     outcome: CrawlOutcome | None = None
     """None: the candidate goes back as it was."""
@@ -47,7 +47,7 @@ class VisitStep(NamedTuple):
     parked_until: float = 0.0
     """Its host is left alone until then."""
     robots: RobotsEntry | None = None
-    """What a robots.txt said, to be kept."""
+    """A robots.txt that was fetched, to be stored."""
 
 
 class ArrivedAnswer(NamedTuple):
@@ -58,7 +58,7 @@ class ArrivedAnswer(NamedTuple):
 
 
 class _WantedLinks:
-    """Which links of one page would still be visited. Fence and frontier are asked once of each.
+    """Which links of one page would still be visited. Scope and frontier are asked once for each.
 
     ``settled``: addresses that nobody will visit any more, whatever happens. Most links on most
     pages lead there.
@@ -100,16 +100,16 @@ class VisitRunner:
     """Asked which links are wanted, and for another host when robots.txt moved there."""
     clock: Callable[[], float]
     link_knowledge: LinkKnowledge | None = None
-    """Told which links stand on a page, where the strategy asks for it."""
+    """Gets the links of each page, if the strategy needs it."""
     source_bandit: SourceBandit | None = None
     """What links are worth by where they come from, where an engine is asked as well."""
     is_elsewhere: Callable[[Url], bool] | None = None
-    """Links that are ranked where they go: what came of their like is known there."""
+    """Links of other shards, which rank them: the yields of similar links are known there."""
     _bugs: int = 0
     _mapped: set[str] = field(default_factory=set)
     """Origins whose sitemaps are on their way."""
     _settled: set[Url] = field(default_factory=set)
-    """Addresses that are done, or outside the fence: the same links stand on page after page."""
+    """URLs that are done or out of scope: the same links stand on page after page."""
 
     def __post_init__(self) -> None:
         self._robots = RobotsFetcher(self.politeness, self.frontier, self.fetcher.fetch, self.clock)
@@ -117,7 +117,7 @@ class VisitRunner:
     async def fetch(self, candidate: Candidate, generation: int) -> VisitStep | ArrivedAnswer:
         link = candidate.link
         if refusal := self.stages.scope_refusal(link):
-            # The user may have moved the fence since this link was found.
+            # The user may have changed the scope since this link was found.
             return VisitStep(
                 self.stages.refuse_visit(candidate, self.clock(), *refusal, generation)
             )
@@ -139,20 +139,22 @@ class VisitRunner:
         name, now = host_of(candidate.link.url), self.clock()
         streak = self.politeness.streaks.record_status(name, response.status)
         try:
-            wishes = _WantedLinks(self.frontier, self.stages.inside.filter_urls, self._settled)
+            wanted_links = _WantedLinks(
+                self.frontier, self.stages.inside.filter_urls, self._settled
+            )
             outcome = self.stages.process_answer(
-                candidate, response, strategy, now, streak, generation, wishes
+                candidate, response, strategy, now, streak, generation, wanted_links
             )
             ranked = (
-                *self._rank_links(outcome, strategy, wishes),
+                *self._rank_links(outcome, strategy, wanted_links),
                 *self._sitemap_candidates(outcome.visit, rules),
             )
             self._bugs = 0
         except HoneyguideError:
             raise  # the store, not the page
         except Exception as error:
-            # Our own bug, met on one page: it must not end the crawl, now and on every resume.
-            # Met on page after page it is no longer about pages.
+            # A bug of ours on one page must not end the crawl, now and on every resume. On one page
+            # after another it is not about pages.
             self._bugs += 1
             if self._bugs >= _MAX_BUGS:
                 raise
@@ -167,11 +169,11 @@ class VisitRunner:
         return self._finish_step(outcome, name, response.elapsed, rules, ranked)
 
     def _rank_links(
-        self, outcome: CrawlOutcome, strategy: Strategy, wishes: _WantedLinks
+        self, outcome: CrawlOutcome, strategy: Strategy, wanted_links: _WantedLinks
     ) -> tuple[Candidate, ...]:
-        """Rank only what would still be visited: most links on a page are old acquaintances."""
+        """Rank only links that would still be visited: most links on a page are known already."""
         links = outcome.links
-        wanted = wishes([link.url for link in links])
+        wanted = wanted_links([link.url for link in links])
         parent = outcome.parent
         fresh = [
             link if link.parent == parent else link.with_parent(parent)
