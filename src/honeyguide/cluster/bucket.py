@@ -8,19 +8,19 @@ R2 and Ceph do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
-from functools import wraps
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 from honeyguide.cluster.object_store import MAX_OBJECT_BYTES, checked_object_name
 from honeyguide.errors import ClusterError, ConfigError, StorageUnreachable
 
 try:
     import obstore
-    from obstore import exceptions as said
+    from obstore import exceptions as errors
     from obstore.store import S3Store
 except ImportError as error:
     raise ConfigError(
@@ -29,33 +29,26 @@ except ImportError as error:
 
 _AT_ONCE = 64_000_000
 """Files up to this size are sent in one request, from memory."""
-_ABSENT = (FileNotFoundError, said.NotFoundError)
+_ABSENT = (FileNotFoundError, errors.NotFoundError)
 _RETRIES: Any = {"max_retries": 2, "retry_timeout": timedelta(seconds=20)}
 
-P = ParamSpec("P")
-R = TypeVar("R")
 
-
-def _translate_errors(work: Callable[P, R]) -> Callable[P, R]:
+@contextmanager
+def _translate_errors() -> Iterator[None]:
     """What the storage says, in our words."""
-
-    @wraps(work)
-    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return work(*args, **kwargs)
-        except (said.PermissionDeniedError, said.UnauthenticatedError) as error:
-            raise ClusterError(
-                "access to the bucket of the vault is denied: check AWS_ACCESS_KEY_ID and the "
-                "rights to get, put, list and delete"
-            ) from error
-        except said.NotSupportedError as error:
-            raise ClusterError(f"this storage cannot hold a vault: {error}") from error
-        except said.BaseError as error:
-            raise StorageUnreachable(
-                f"the bucket of the vault did not answer: {_short_message(error)}"
-            ) from error
-
-    return wrapped
+    try:
+        yield
+    except (errors.PermissionDeniedError, errors.UnauthenticatedError) as error:
+        raise ClusterError(
+            "access to the bucket of the vault is denied: check AWS_ACCESS_KEY_ID and the "
+            "rights to get, put, list and delete"
+        ) from error
+    except errors.NotSupportedError as error:
+        raise ClusterError(f"this storage cannot hold a vault: {error}") from error
+    except errors.BaseError as error:
+        raise StorageUnreachable(
+            f"the bucket of the vault did not answer: {_short_message(error)}"
+        ) from error
 
 
 class BucketStore:
@@ -65,40 +58,38 @@ class BucketStore:
         self.url = url
         try:
             self._store = S3Store.from_url(
-                url,
-                retry_config=_RETRIES,
-                copy_if_not_exists="multipart",
+                url, retry_config=_RETRIES, copy_if_not_exists="multipart"
             )
-        except (said.BaseError, ValueError) as error:
-            raise ConfigError(
-                f"{url} cannot be used as a vault: {_short_message(error)}"
-            ) from error
-        _translate_errors(self._check_bucket)()
+        except (errors.BaseError, ValueError) as error:
+            text = f"{url} cannot be used as a vault: {_short_message(error)}"
+            raise ConfigError(text) from error
+        self._check_bucket()
 
     def __repr__(self) -> str:
         return f"Bucket({self.url!r})"
 
+    @_translate_errors()
     def _check_bucket(self) -> None:
         try:
             for _ in obstore.list(self._store, chunk_size=1):
                 return
-        except said.BaseError as error:
+        except errors.BaseError as error:
             if "NoSuchBucket" in str(error):
                 raise ConfigError(f"there is no bucket for {self.url}; make it first") from error
             raise
 
-    @_translate_errors
+    @_translate_errors()
     def create(self, name: str, data: bytes) -> bool:
         return self._put_exclusive(checked_object_name(name), data)
 
     def _put_exclusive(self, name: str, data: bytes) -> bool:
         try:
             obstore.put(self._store, name, data, mode="create", use_multipart=False)
-        except (said.AlreadyExistsError, said.PreconditionError):
+        except (errors.AlreadyExistsError, errors.PreconditionError):
             return False
         return True
 
-    @_translate_errors
+    @_translate_errors()
     def read(self, name: str) -> bytes | None:
         found = self._get_object(checked_object_name(name))
         if found is None:
@@ -107,7 +98,7 @@ class BucketStore:
             raise ClusterError(f"{name} in the vault is larger than anything Honeyguide writes")
         return bytes(found.bytes())
 
-    @_translate_errors
+    @_translate_errors()
     def list_names(self, prefix: str) -> list[str]:
         listed = obstore.list(
             self._store, checked_object_name(prefix, folder=True), chunk_size=1000
@@ -115,14 +106,14 @@ class BucketStore:
         names = [each["path"] for some in listed for each in some]
         return sorted(name for name in names if "/." not in name)
 
-    @_translate_errors
+    @_translate_errors()
     def delete(self, name: str) -> None:
         try:
             obstore.delete(self._store, checked_object_name(name))
         except _ABSENT:
             return
 
-    @_translate_errors
+    @_translate_errors()
     def upload(self, name: str, path: Path) -> bool:
         """A large file is sent in pieces to a name of its own first: only a copy within the
         storage can be both large and exclusive."""
@@ -133,7 +124,7 @@ class BucketStore:
         try:
             obstore.put(self._store, temporary, path)
             obstore.copy(self._store, temporary, name, overwrite=False)
-        except (said.AlreadyExistsError, said.PreconditionError):
+        except (errors.AlreadyExistsError, errors.PreconditionError):
             return False
         finally:
             obstore.delete(self._store, temporary)
@@ -143,7 +134,7 @@ class BucketStore:
         found = self._get_object(checked_object_name(name))
         return None if found is None else (bytes(piece) for piece in found.stream())
 
-    @_translate_errors
+    @_translate_errors()
     def _get_object(self, name: str) -> Any:
         try:
             return obstore.get(self._store, name)

@@ -14,19 +14,6 @@ from msgspec.structs import replace
 
 from honeyguide import errors
 from honeyguide.cluster import messages
-from honeyguide.cluster.messages import (
-    CheckpointStatus,
-    ShardEnded,
-    ShardState,
-    ShardVisits,
-    StopRequest,
-    TerminationProbe,
-    ToCoordinator,
-    ToShard,
-    VisitGrant,
-    VisitSyncAck,
-    VisitSyncRequest,
-)
 from honeyguide.cluster.runner import ShardLost, ShardRunner
 from honeyguide.cluster.sharded_frontier import shard_of
 from honeyguide.config.settings import Settings
@@ -63,7 +50,7 @@ _BATCH_VISITS = 4_000
 class VisitSync:
     store: Store
     shards: int
-    send: Callable[[int, ToShard], None]
+    send: Callable[[int, messages.ToShard], None]
     clock: Callable[[], float]
     _requested: dict[int, float] = field(default_factory=dict)
     """Shards that were asked and did not answer yet, and since when."""
@@ -74,16 +61,16 @@ class VisitSync:
         self.until = {n: self.store.shard_sync.synced_until(n) for n in range(self.shards)}
         """The last visit of each shard that the collection has."""
 
-    def request_visits(self, states: dict[int, ShardState], *, hurry: bool) -> None:
+    def request_visits(self, states: dict[int, messages.ShardState], *, hurry: bool) -> None:
         now = self.clock()
         for n, state in states.items():
             new = state.committed - self.until[n]
             due = hurry or new >= _SYNC_VISITS or now - self._answered.get(n, 0.0) >= _SYNC_S
             if new > 0 and due and now - self._requested.get(n, 0.0) >= _ANSWER_TIMEOUT_S:
                 self._requested[n] = now
-                self.send(n, VisitSyncRequest(self.until[n], _BATCH_VISITS))
+                self.send(n, messages.VisitSyncRequest(self.until[n], _BATCH_VISITS))
 
-    def take_visits(self, bundle: ShardVisits) -> ImportedVisits | None:
+    def take_visits(self, bundle: messages.ShardVisits) -> ImportedVisits | None:
         """Into the collection; None if there is nothing new in it."""
         self.forget_request(bundle.shard)
         self._answered[bundle.shard] = self.clock()
@@ -93,14 +80,14 @@ class VisitSync:
             bundle.shard, VisitTransferBatch(bundle.first, bundle.last, bundle.data)
         )
         self.until[bundle.shard] = max(self.until[bundle.shard], bundle.last)
-        self.send(bundle.shard, VisitSyncAck(bundle.last))
+        self.send(bundle.shard, messages.VisitSyncAck(bundle.last))
         return taken
 
     def forget_request(self, shard: int) -> None:
         """What it was asked for is answered, or nobody is left to answer."""
         self._requested.pop(shard, None)
 
-    def is_behind(self, state: ShardState) -> bool:
+    def is_behind(self, state: messages.ShardState) -> bool:
         return self.until[state.shard] < state.committed
 
 
@@ -118,7 +105,7 @@ class TerminationDetector:
         """Number of the current probe; shards report the last one they received."""
         self._before: tuple[tuple[int, int], ...] = ()
 
-    def detect_end(self, states: dict[int, ShardState]) -> bool:
+    def detect_end(self, states: dict[int, messages.ShardState]) -> bool:
         """Whether the crawl is over. If :attr:`round` changes, it must be sent to all shards."""
         if len(states) < self._shards or not all(state.idle for state in states.values()):
             self._before = ()
@@ -345,8 +332,8 @@ class Coordinator:
     runner: ShardRunner
     shards: int
     clock: Callable[[], float] = time.time
-    states: dict[int, ShardState] = field(default_factory=dict)
-    checkpoints: dict[int, CheckpointStatus] = field(default_factory=dict)
+    states: dict[int, messages.ShardState] = field(default_factory=dict)
+    checkpoints: dict[int, messages.CheckpointStatus] = field(default_factory=dict)
     """On a cluster: how shards stand with the vault."""
 
     def __post_init__(
@@ -374,26 +361,26 @@ class Coordinator:
             self.clock,
         )
         self._gathering = VisitSync(self.store, self.shards, self._send_to, self.clock)
-        self._inbox: deque[ToCoordinator | ShardLost] = deque()
+        self._inbox: deque[messages.ToCoordinator | ShardLost] = deque()
         self._woken = asyncio.Event()
         self._spoke = dict.fromkeys(range(self.shards), time.monotonic())
         """When each shard last said how it stands."""
         self._budget: CrawlBudget | None = None
-        self._settled: tuple[int, dict[int, ShardState]] = 0, {}
+        self._settled: tuple[int, dict[int, messages.ShardState]] = 0, {}
         """When the budget was made: visits that were not gathered, and how shards stood."""
         self._ending = TerminationDetector(self.shards)
-        self._ended: dict[int, ShardEnded] = {}
+        self._ended: dict[int, messages.ShardEnded] = {}
         self._listened = self._noted = 0.0
         self._reason = ""
         """Why it is over."""
-        self._reopened: dict[int, ShardState | None] = {}
+        self._reopened: dict[int, messages.ShardState | None] = {}
         """Shards that another machine took over, and how they stood before."""
         self._told: list[str] = []
         self._trouble: BaseException | None = None
 
     # -- what others call --------------------------------------------------------------------
 
-    def receive(self, message: ToCoordinator | ShardLost) -> None:
+    def receive(self, message: messages.ToCoordinator | ShardLost) -> None:
         self._inbox.append(message)
         self._woken.set()
 
@@ -477,31 +464,33 @@ class Coordinator:
         except HoneyguideError as error:
             self._trouble = self._trouble or error
 
-    def _handle_message(self, message: ToCoordinator | ShardLost) -> None:
+    def _handle_message(self, message: messages.ToCoordinator | ShardLost) -> None:
         match message:
-            case ShardState():
+            case messages.ShardState():
                 self._spoke[message.shard] = time.monotonic()
                 self._note_repeated_visits(message)
                 self.states[message.shard] = message
                 if self._budget is not None:
                     self._budget.record_state(message)
-            case CheckpointStatus():
+            case messages.CheckpointStatus():
                 before = self.checkpoints.get(message.shard)
                 self.checkpoints[message.shard] = message
                 if before is not None and before.epoch != message.epoch:
                     self._handle_new_owner(message, before)
-            case ShardVisits():
+            case messages.ShardVisits():
                 self._store_visits(message)
-            case ShardEnded():
+            case messages.ShardEnded():
                 self._ended[message.shard] = message
                 if message.trouble:
                     self._trouble = self._trouble or _error_of_shard(message)
             case ShardLost() if message.shard not in self._ended:
                 lost = f"{message}. Nothing that was finished is lost: run the same command again"
                 self._trouble = self._trouble or ClusterError(lost)
-                self._ended[message.shard] = ShardEnded(message.shard)
+                self._ended[message.shard] = messages.ShardEnded(message.shard)
 
-    def _handle_new_owner(self, now: CheckpointStatus, before: CheckpointStatus) -> None:
+    def _handle_new_owner(
+        self, now: messages.CheckpointStatus, before: messages.CheckpointStatus
+    ) -> None:
         """Handle a shard that another machine restored from its last checkpoint."""
         shard = now.shard
         self._reopened[shard] = self.states.pop(shard, None)
@@ -519,11 +508,11 @@ class Coordinator:
         if self._budget is not None:
             self._budget.forget_recall(shard)
         self._learner.resend_all(shard)
-        self._send_to(shard, TerminationProbe(self._ending.round))
+        self._send_to(shard, messages.TerminationProbe(self._ending.round))
         if self._reason:
-            self._send_to(shard, StopRequest(self._reason))
+            self._send_to(shard, messages.StopRequest(self._reason))
 
-    def _note_repeated_visits(self, state: ShardState) -> None:
+    def _note_repeated_visits(self, state: messages.ShardState) -> None:
         """The first word of a shard that was reopened: how much it does again."""
         before = self._reopened.pop(state.shard, None)
         if before is not None and before.visits > state.visits:
@@ -540,7 +529,7 @@ class Coordinator:
         limit = self.settings.crawl.pages
         if limit and any(state.allotted < 0 for state in self.states.values()):
             # They went on while we were away, and had no limit before.
-            self._send_all(VisitGrant(0))
+            self._send_all(messages.VisitGrant(0))
             return False
         unsaved = sum(state.unsaved for state in self.states.values())
         left = max(0, limit - self.store.counter.read_counts().visits - unsaved) if limit else None
@@ -564,13 +553,13 @@ class Coordinator:
             # What can still be done later says more than that one shard has nothing left.
             return next((text for text in why if not text.startswith("no link")), why[0])
         if self._ending.round != before:
-            self._send_all(TerminationProbe(self._ending.round))
+            self._send_all(messages.TerminationProbe(self._ending.round))
         return ""
 
     async def _finish_shards(self, reason: str) -> None:
         """All shards stop; what they did is gathered to the last visit."""
         self._reason = reason or "an error occurred"
-        self._send_all(StopRequest(self._reason))
+        self._send_all(messages.StopRequest(self._reason))
         late = self.clock() + self.runner.grace_s
         while self.clock() < late and (len(self._ended) < self.shards or self._is_behind()):
             await self._process_inbox()
@@ -593,7 +582,7 @@ class Coordinator:
 
     # -- visits in ---------------------------------------------------------------------------
 
-    def _store_visits(self, bundle: ShardVisits) -> None:
+    def _store_visits(self, bundle: messages.ShardVisits) -> None:
         taken = self._gathering.take_visits(bundle)
         if taken is not None:
             for seen in self.store.visits.iter_outcomes(since=taken.first - 1):
@@ -616,11 +605,13 @@ class Coordinator:
         self._trouble = self._trouble or error
         self._woken.set()
 
-    def _send_to(self, shard: int, message: ToShard) -> None:
-        if shard not in self._ended or isinstance(message, VisitSyncRequest | VisitSyncAck):
+    def _send_to(self, shard: int, message: messages.ToShard) -> None:
+        if shard not in self._ended or isinstance(
+            message, messages.VisitSyncRequest | messages.VisitSyncAck
+        ):
             self.runner.send(shard, message)
 
-    def _send_all(self, message: ToShard) -> None:
+    def _send_all(self, message: messages.ToShard) -> None:
         for shard in range(self.shards):
             self._send_to(shard, message)
 
@@ -658,7 +649,7 @@ class Coordinator:
         )
 
 
-def _error_of_shard(ended: ShardEnded) -> BaseException:
+def _error_of_shard(ended: messages.ShardEnded) -> BaseException:
     """What broke there, as it would have broken here."""
     kind = getattr(errors, ended.error, None)
     if isinstance(kind, type) and issubclass(kind, HoneyguideError):

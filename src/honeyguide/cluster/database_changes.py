@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -78,11 +79,8 @@ def read_wal(path: Path, page_size: int, now: WalIndex, start: WalPosition | Non
     if start is None or not start.frames:
         start = WalPosition(now.salts, 0, (header[6], header[7]))
     order = ">" if header[0] & 1 else "<"
-    fd = open_regular(path, os.O_RDONLY)
-    try:
+    with _open_to_read(path) as fd:
         found = _read_frames(fd, start, now.frames, page_size, order)
-    finally:
-        os.close(fd)
     if found.end.frames != now.frames:
         raise CollectionCorrupt(f"{path} is damaged: its frame {found.end.frames + 1} is wrong")
     return found
@@ -130,14 +128,21 @@ def _read_header(path: Path) -> tuple[int, ...]:
 
 def _read_start(path: Path, length: int) -> bytes | None:
     try:
-        fd = open_regular(path, os.O_RDONLY)
+        with _open_to_read(path) as fd:
+            data = os.pread(fd, length, 0)
     except FileNotFoundError:
         return None
+    return data if len(data) == length else None
+
+
+@contextmanager
+def _open_to_read(path: Path) -> Iterator[int]:
+    """A descriptor of a regular file, for os.pread."""
+    fd = open_regular(path, os.O_RDONLY)
     try:
-        data = os.pread(fd, length, 0)
+        yield fd
     finally:
         os.close(fd)
-    return data if len(data) == length else None
 
 
 # The checksum goes through the words in pairs: s0 += x0 + s1; s1 += x1 + s0 (modulo 2^32). That
@@ -157,17 +162,17 @@ def _carry_sums(sums: tuple[int, int], add: tuple[int, int], pairs: int) -> tupl
     return (a * one + b * two + add[0]) & _MASK_32, (c * one + d * two + add[1]) & _MASK_32
 
 
+def _next_pair(a: int, b: int, c: int, d: int) -> tuple[int, int, int, int]:
+    """The matrix (a, b; c, d) of the sums after one more pair of words."""
+    return (a + c) & _MASK_32, (b + d) & _MASK_32, (a + 2 * c) & _MASK_32, (b + 2 * d) & _MASK_32
+
+
 @lru_cache(maxsize=8)
 def _checksum_matrix(pairs: int) -> tuple[tuple[int, int], tuple[int, int]]:
     """(s0, s1) → (s0 + s1, s0 + 2 s1), so many times."""
     a, b, c, d = 1, 0, 0, 1
     for _ in range(pairs):
-        a, b, c, d = (
-            (a + c) & _MASK_32,
-            (b + d) & _MASK_32,
-            (a + 2 * c) & _MASK_32,
-            (b + 2 * d) & _MASK_32,
-        )
+        a, b, c, d = _next_pair(a, b, c, d)
     return (a, b), (c, d)
 
 
@@ -180,12 +185,7 @@ def _checksum_weights(words: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32
         # x0 adds (1, 1) and x1 adds (0, 1) to what is carried from there on.
         first[pair : pair + 2] = (a + b) & _MASK_32, b
         second[pair : pair + 2] = (c + d) & _MASK_32, d
-        a, b, c, d = (
-            (a + c) & _MASK_32,
-            (b + d) & _MASK_32,
-            (a + 2 * c) & _MASK_32,
-            (b + 2 * d) & _MASK_32,
-        )
+        a, b, c, d = _next_pair(a, b, c, d)
     return first, second
 
 
@@ -233,9 +233,9 @@ class DatabaseSnapshot:
     numbers: Sequence[int]
     _file: IO[bytes]
 
-    def packed_parts(self, most: int = PART) -> Iterator[tuple[bytes, bool]]:
+    def packed_parts(self) -> Iterator[tuple[bytes, bool]]:
         """Bodies of entries, and whether it is the last."""
-        many = max(1, most // self.page_size)
+        many = max(1, PART // self.page_size)
         self._file.seek(0)
         for at in range(0, max(1, len(self.numbers)), many):
             some = self.numbers[at : at + many]
@@ -311,7 +311,8 @@ class DatabaseChanges:
         same = self._position if self._position and self._position.salts == now.salts else None
         # Where older pages are wanted as well: what is in none of the log's frames is in the file.
         start = None if whole or self._owed else same
-        page_size, pages = self._pragma_value("page_size"), self._pragma_value("page_count")
+        page_size = self.database.fetch_number("PRAGMA page_size")
+        pages = self.database.fetch_number("PRAGMA page_count")
         found = read_wal(self._log, page_size, now, start)
         self._owed.update(range(1, pages + 1) if whole else found.offsets)
         numbers = sorted(number for number in self._owed if number <= pages)
@@ -334,45 +335,31 @@ class DatabaseChanges:
             return False
         if now.salts == last.salts:
             return now.frames >= last.frames
-        return self._clean and now.salts[0] == (last.salts[0] + 1) & 0xFFFFFFFF
+        return self._clean and now.salts[0] == (last.salts[0] + 1) & _MASK_32
 
     def _read_pieces(
         self, numbers: Iterable[int], offsets: dict[int, int], page_size: int
     ) -> Iterator[bytes]:
-        file = open_regular(self._path, os.O_RDONLY)
-        try:
-            log = open_regular(self._log, os.O_RDONLY) if offsets else -1
-            try:
-                for first, many in _contiguous_runs(numbers, offsets):
-                    at = offsets.get(first)
-                    size = many * page_size
-                    if at is None:
-                        piece = os.pread(file, size, (first - 1) * page_size)
-                    else:
-                        piece = os.pread(log, size, at)
-                    if len(piece) != size:
-                        raise CollectionCorrupt(f"{self._path} is shorter than it says")
-                    yield piece
-            finally:
-                if log >= 0:
-                    os.close(log)
-        finally:
-            os.close(file)
-
-    def _pragma_value(self, name: str) -> int:
-        return self.database.fetch_number(f"PRAGMA {name}")
+        with ExitStack() as files:
+            file = files.enter_context(_open_to_read(self._path))
+            log = files.enter_context(_open_to_read(self._log)) if offsets else -1
+            for first, many in _contiguous_runs(numbers, offsets):
+                at, size = offsets.get(first), many * page_size
+                if at is None:
+                    piece = os.pread(file, size, (first - 1) * page_size)
+                else:
+                    piece = os.pread(log, size, at)
+                if len(piece) != size:
+                    raise CollectionCorrupt(f"{self._path} is shorter than it says")
+                yield piece
 
 
 def _contiguous_runs(numbers: Iterable[int], alone: dict[int, int]) -> Iterator[tuple[int, int]]:
     """Neighbours that can be read at once: (first, how many)."""
     first, many = 0, 0
     for number in numbers:
-        if (
-            many
-            and number == first + many
-            and many < _RUN_PAGES
-            and not alone.keys() & {first, number}
-        ):
+        joined = 0 < many < _RUN_PAGES and number == first + many
+        if joined and not alone.keys() & {first, number}:
             many += 1
             continue
         if many:

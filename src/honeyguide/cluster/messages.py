@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import msgspec
 
@@ -47,60 +48,55 @@ class _Message(msgspec.Struct, frozen=True, array_like=True, tag=True):
     pass
 
 
-# -- between shards --------------------------------------------------------------------------
-
-
-class LinkBatch(_Message, frozen=True):
-    """A batch of links to another shard's hosts, numbered without gaps."""
+class _PeerMessage(_Message, frozen=True):
+    """From one shard to another."""
 
     by: int
     to: int
+
+
+# -- between shards --------------------------------------------------------------------------
+
+
+class LinkBatch(_PeerMessage, frozen=True):
+    """A batch of links to another shard's hosts, numbered without gaps."""
+
     number: int
     data: bytes
 
 
-class LinkBatchAck(_Message, frozen=True):
+class LinkBatchAck(_PeerMessage, frozen=True):
     """All batches up to this number are committed by the receiver."""
 
-    by: int
-    to: int
     number: int
 
 
-class LeaseRequest(_Message, frozen=True):
+class LeaseRequest(_PeerMessage, frozen=True):
     """A robots.txt moved to your host: may I ask it once?"""
 
-    by: int
-    to: int
     host: str
     ticket: float = 0.0
     """When it was asked for: an answer to an older question counts no more."""
 
 
-class LeaseGrant(_Message, frozen=True):
+class LeaseGrant(_PeerMessage, frozen=True):
     """You may, and nobody else will until you give it back."""
 
-    by: int
-    to: int
     host: str
     ticket: float = 0.0
 
 
-class LeaseDeferral(_Message, frozen=True):
+class LeaseDeferral(_PeerMessage, frozen=True):
     """Not before that time: it is left alone, or rests for long. Ask again then."""
 
-    by: int
-    to: int
     host: str
     until: float
     ticket: float = 0.0
 
 
-class LeaseReturn(_Message, frozen=True):
+class LeaseReturn(_PeerMessage, frozen=True):
     """It was asked, or not: let it rest for so long."""
 
-    by: int
-    to: int
     host: str
     rest: float
 
@@ -272,11 +268,7 @@ def decode_message(data: bytes) -> Message:
 
 def message_recipient(message: Message) -> int:
     """The shard that a message of a shard is for, or the coordinator."""
-    if isinstance(
-        message, LinkBatch | LinkBatchAck | LeaseRequest | LeaseGrant | LeaseDeferral | LeaseReturn
-    ):
-        return message.to
-    return COORDINATOR
+    return message.to if isinstance(message, _PeerMessage) else COORDINATOR
 
 
 def pack_links(links: list[tuple[float, Link]]) -> bytes:
@@ -316,16 +308,18 @@ DROP_TOGETHER = 64
 """Acknowledged batches that are deleted together, because each deletion costs a transaction."""
 
 
+@dataclass(slots=True)
 class _InFlight:
-    """What is under way to one shard."""
+    """Numbers of the batches to one shard."""
 
-    __slots__ = ("dropped", "heard", "sent", "since", "written")
-
-    def __init__(self, written: int, heard: int) -> None:
-        self.written = written
-        self.sent = self.heard = self.dropped = heard
-        self.since = 0.0
-        """When the oldest of them was sent."""
+    written: int
+    sent: int
+    heard: int
+    """The last batch that is acknowledged."""
+    dropped: int
+    """The last batch that is deleted."""
+    since: float = 0.0
+    """When the oldest unacknowledged batch was sent."""
 
 
 class LinkOutbox:
@@ -347,7 +341,8 @@ class LinkOutbox:
             if shard != here:
                 kept = letters.messages_after(shard, 0, 1)
                 newest = letters.last_number(shard)
-                self._ways[shard] = _InFlight(newest, kept[0][0] - 1 if kept else newest)
+                heard = kept[0][0] - 1 if kept else newest
+                self._ways[shard] = _InFlight(newest, heard, heard, heard)
         self._heard = letters.received_numbers()
         self._fresh: dict[int, int] = {}
         """Number of the last batch from each shard that is received and not committed."""

@@ -13,10 +13,9 @@ import re
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import wraps
 from pathlib import Path
 from secrets import token_hex
-from typing import ParamSpec, Protocol, TypeVar
+from typing import Protocol
 
 from honeyguide.errors import ClusterError, ConfigError, StorageUnreachable
 
@@ -67,26 +66,19 @@ _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _WRITE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
-P = ParamSpec("P")
-R = TypeVar("R")
 
-
-def _translate_os_errors(work: Callable[P, R]) -> Callable[P, R]:
+@contextmanager
+def _translate_os_errors() -> Iterator[None]:
     """What the file system says, in our words."""
-
-    @wraps(work)
-    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return work(*args, **kwargs)
-        except OSError as error:
-            if error.errno in (errno.ELOOP, errno.ENOTDIR):
-                raise ClusterError(
-                    "the vault holds a link or another unexpected entry where Honeyguide keeps "
-                    f"its files ({error}): another program put it there. Check it and remove it"
-                ) from error
-            raise StorageUnreachable(f"the vault's folder does not work: {error}") from error
-
-    return wrapped
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENOTDIR):
+            raise ClusterError(
+                "the vault holds a link or another unexpected entry where Honeyguide keeps "
+                f"its files ({error}): another program put it there. Check it and remove it"
+            ) from error
+        raise StorageUnreachable(f"the vault's folder does not work: {error}") from error
 
 
 class FolderStore:
@@ -107,11 +99,11 @@ class FolderStore:
     def __repr__(self) -> str:
         return f"Folder({str(self.path)!r})"
 
-    @_translate_os_errors
+    @_translate_os_errors()
     def create(self, name: str, data: bytes) -> bool:
         return self._create_file(name, lambda fd: _write_all(fd, data))
 
-    @_translate_os_errors
+    @_translate_os_errors()
     def upload(self, name: str, path: Path) -> bool:
         def copy(fd: int) -> None:
             with path.open("rb") as file:
@@ -140,7 +132,7 @@ class FolderStore:
             os.fsync(at)
             return made
 
-    @_translate_os_errors
+    @_translate_os_errors()
     def read(self, name: str) -> bytes | None:
         fd = self._open_object(name)
         if fd is None:
@@ -152,7 +144,8 @@ class FolderStore:
         return data
 
     def read_chunks(self, name: str) -> Iterator[bytes] | None:
-        fd = _translate_os_errors(self._open_object)(name)
+        with _translate_os_errors():
+            fd = self._open_object(name)
         return None if fd is None else _read_pieces(fd)
 
     def _open_object(self, name: str) -> int | None:
@@ -174,7 +167,7 @@ class FolderStore:
             )
         return fd
 
-    @_translate_os_errors
+    @_translate_os_errors()
     def list_names(self, prefix: str) -> list[str]:
         try:
             with self._open_parent(checked_object_name(prefix, folder=True) + "x") as (at, _):
@@ -182,7 +175,7 @@ class FolderStore:
         except FileNotFoundError:
             return []
 
-    @_translate_os_errors
+    @_translate_os_errors()
     def delete(self, name: str) -> None:
         try:
             with self._open_parent(checked_object_name(name)) as (at, last):

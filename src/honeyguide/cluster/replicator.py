@@ -19,7 +19,13 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Self
 
-from honeyguide.cluster import database_changes
+from honeyguide.cluster.database_changes import (
+    DatabaseChanges,
+    DatabaseSnapshot,
+    FileStamp,
+    stamp_file,
+    unpack_pages,
+)
 from honeyguide.cluster.object_store import FolderStore, ObjectStore
 from honeyguide.cluster.shard_log import (
     Clock,
@@ -130,7 +136,7 @@ class RestoreReport:
     """Read from the vault."""
     when: float = 0.0
     """When the last of it was saved, by its owner's clock."""
-    known: database_changes.FileStamp | None = None
+    known: FileStamp | None = None
     """The file as it was made, to tell whether it was written to since."""
     sizes: tuple[int, int] = (0, 0)
     """Bytes of the whole copy in the vault, and of what came after it."""
@@ -193,7 +199,7 @@ def _build_database(
         # An old log beside the new file would be taken for its own.
         _remove_database(path)
         half.rename(path)
-        known = database_changes.stamp_file(path)
+        known = stamp_file(path)
         sync_folder(folder)
     return RestoreReport(entries, size, when, known, (whole, size - whole), seen)
 
@@ -236,7 +242,7 @@ def _apply_segments(
 def _write_pages(fd: int, entry: VaultEntry) -> None:
     head = entry.head
     try:
-        for number, page in database_changes.unpack_pages(entry.body, head.page_size, head.pages):
+        for number, page in unpack_pages(entry.body, head.page_size, head.pages):
             os.pwrite(fd, page, (number - 1) * head.page_size)
     except ValueError as error:
         raise damaged_entry(entry_name(head.shard, head.number), str(error)) from error
@@ -248,11 +254,8 @@ def _read_entry(vault: ObjectStore, shard: int, number: int) -> VaultEntry | Non
 
 
 def _check_database(path: Path) -> None:
-    database = Database(path, "read")
-    try:
+    with closing(Database(path, "read")) as database:
         database.check_integrity()
-    finally:
-        database.close()
 
 
 def _remove_database(path: Path) -> None:
@@ -305,9 +308,9 @@ class ShardReplicator:
     def __init__(self, vault: ObjectStore, owner: ShardOwner) -> None:
         self._vault = vault
         self.owner = owner
-        self._changes: database_changes.DatabaseChanges | None = None
-        self._taken: database_changes.DatabaseSnapshot | None = None
-        self._known: database_changes.FileStamp | None = None
+        self._changes: DatabaseChanges | None = None
+        self._taken: DatabaseSnapshot | None = None
+        self._known: FileStamp | None = None
         self._needs_restore = owner.base != 0
         """Whether the log holds a database that is not restored yet."""
         self._compactor = LogCompactor(vault, owner.shard, owner.number)
@@ -352,13 +355,13 @@ class ShardReplicator:
         """Send what was committed since the last time."""
         return self.send_snapshot(self.take_snapshot(database))
 
-    def take_snapshot(self, database: Database) -> database_changes.DatabaseSnapshot:
+    def take_snapshot(self, database: Database) -> DatabaseSnapshot:
         """The first half of :meth:`save`: copies what changed, quickly, and asks nobody. The
         database may be used again while :meth:`send_snapshot` runs in another thread."""
         self._taken = self._changes_of(database).take_snapshot(whole=self._needs_full_copy())
         return self._taken
 
-    def send_snapshot(self, taken: database_changes.DatabaseSnapshot) -> SaveReport:
+    def send_snapshot(self, taken: DatabaseSnapshot) -> SaveReport:
         """The second half. If it fails, the next :meth:`take_snapshot` takes all of it again."""
         with closing(taken):
             if taken is not self._taken or self._changes is None:
@@ -388,28 +391,26 @@ class ShardReplicator:
             raise ClusterError(f"{name} in the vault differs from {path}; both were left alone")
         return False
 
-    def _changes_of(self, database: Database) -> database_changes.DatabaseChanges:
+    def _changes_of(self, database: Database) -> DatabaseChanges:
         if self._changes is None or self._changes.database is not database:
             if self._needs_restore:
                 raise ClusterError(
                     f"shard {self.owner.shard} has a saved database: restore it before saving"
                 )
-            self._changes, self._known = (
-                database_changes.DatabaseChanges(database, self._known),
-                None,
-            )
+            self._changes = DatabaseChanges(database, self._known)
+            self._known = None
         return self._changes
 
     def _needs_full_copy(self) -> bool:
         large = self._later_bytes > max(_SMALL, _GROWTH * self._base_bytes)
         return large or self.owner.number - self.owner.base > _MOST + self._base_entries
 
-    def _append_segments(self, taken: database_changes.DatabaseSnapshot) -> SaveReport:
+    def _append_segments(self, taken: DatabaseSnapshot) -> SaveReport:
         owner = self.owner
         run_steps(self._vault, owner.settle_steps())
         first = owner.number + 1
         size = entries = 0
-        for part, (body, last) in enumerate(taken.packed_parts(database_changes.PART)):
+        for part, (body, last) in enumerate(taken.packed_parts()):
             steps = owner.append_steps(
                 "segment",
                 body,

@@ -14,7 +14,7 @@ import secrets
 import shlex
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -58,11 +58,8 @@ def is_shard_lost(store: Store, shard: int) -> bool:
     if not path.is_file() or not path.stat().st_size:
         return True
     newest, mark = _read_visit_and_mark(path)
-    if (
-        not mark
-        or mark != store.get_meta(SPLIT_KEY)
-        or newest < store.shard_sync.synced_until(shard)
-    ):
+    known = mark and mark == store.get_meta(SPLIT_KEY)
+    if not known or newest < store.shard_sync.synced_until(shard):
         raise CollectionCorrupt(mismatch_message(place))
     return False
 
@@ -106,20 +103,14 @@ def any_crawled(folder: Path) -> bool:
 def _was_crawled(path: Path) -> bool:
     if not path.is_file() or not path.stat().st_size:
         return False
-    db = Database(path, "write")
-    try:
+    with closing(Database(path, "write")) as db:
         return db.get_meta("waiting") is not None
-    finally:
-        db.close()
 
 
 def _read_visit_and_mark(path: Path) -> tuple[int, str]:
     """The number of its last visit, and its mark."""
-    db = Database(path, "write")
-    try:
+    with closing(Database(path, "write")) as db:
         return db.fetch_number("SELECT max(id) FROM visits"), db.get_meta(SPLIT_KEY) or ""
-    finally:
-        db.close()
 
 
 def _is_plain_folder(path: Path) -> bool:
@@ -197,7 +188,7 @@ def split_collection(store: Store, shards: int) -> None:
         copy_log(
             LogCopySource(store.frontier_log),
             [LogCopyWriter(each.frontier_log) for each in made],
-            partial(_shard_of_name, shards),
+            partial(shard_of, shards=shards),
         )
         for shard, each in enumerate(made):
             each.set_meta(SPLIT_KEY, mark)
@@ -288,10 +279,6 @@ def _recreate_shard(store: Store, shard: int, shards: int) -> None:
     (store.folder / PART_FOLDER).rmdir()
 
 
-def _shard_of_name(shards: int, name: str) -> int:
-    return shard_of(name, shards)
-
-
 def _lives_in_shard(shard: int, shards: int, name: str) -> bool:
     return shard_of(name, shards) == shard
 
@@ -304,31 +291,25 @@ def _open_shard_store(place: Path, collection: Path, shard: int) -> Store:
 def _remove_unfinished(store: Store) -> None:
     """What a split or a join left that did not come to its end."""
     remove_shards(store.folder / PART_FOLDER)
+    if store.shard_count != 1:
+        return
     folder = store.folder / SHARDS_FOLDER
-    if (
-        store.shard_count == 1
-        and folder.is_dir()
-        and not folder.is_symlink()
-        and any_crawled(folder)
-    ):
+    if folder.is_dir() and not folder.is_symlink() and any_crawled(folder):
         raise CollectionCorrupt(
             f"{folder} holds a crawl that {store.folder}/collection.db does not know of: it is an "
             "older one. Put the right one in its place, or move the shards away"
         )
-    if store.shard_count == 1:
-        remove_shards(folder)
+    remove_shards(folder)
 
 
 def _deliver_links(store: Store, made: list[Store]) -> None:
     """Push the links of batches that were not delivered."""
-    order = make_order("breadth", 1)
-    frontier = LinkFrontier(store.frontier_log, order)
+    frontier = LinkFrontier(store.frontier_log, make_order("breadth", 1))
     for shard, each in enumerate(made):
         for to, number, data in each.shard_messages.iter_messages():
             if not 0 <= to < len(made):
-                raise CollectionCorrupt(
-                    f"a message of shard {shard} is for a shard that does not exist"
-                )
+                text = f"a message of shard {shard} is for a shard that does not exist"
+                raise CollectionCorrupt(text)
             if number > made[to].shard_messages.received_numbers().get(shard, 0):
                 frontier.push(Candidate(link, score, score) for score, link in unpack_links(data))
     frontier.flush()

@@ -18,14 +18,6 @@ from typing import Protocol
 import msgspec
 
 from honeyguide.cluster import messages
-from honeyguide.cluster.messages import (
-    COORDINATOR,
-    ExitRequest,
-    Message,
-    ShardPlan,
-    ToCoordinator,
-    ToShard,
-)
 from honeyguide.errors import ClusterError
 
 
@@ -37,7 +29,7 @@ class ShardLost(Exception):
         self.shard = shard
 
 
-MessageHandler = Callable[[ToCoordinator | ShardLost], None]
+MessageHandler = Callable[[messages.ToCoordinator | ShardLost], None]
 
 
 class ShardRunner(Protocol):
@@ -48,10 +40,10 @@ class ShardRunner(Protocol):
     silence_s: float
     """Seconds without a message after which a shard counts as lost."""
 
-    async def start(self, plans: Sequence[ShardPlan], hear: MessageHandler) -> None:
+    async def start(self, plans: Sequence[messages.ShardPlan], hear: MessageHandler) -> None:
         """Start all shards; ``hear`` is called with their messages from now on."""
 
-    def send(self, shard: int, message: ToShard) -> None: ...
+    def send(self, shard: int, message: messages.ToShard) -> None: ...
 
     def wait_until_sent(self) -> Awaitable[None]:
         """Wait until what was sent is on its way."""
@@ -71,7 +63,7 @@ def encode_frame(to: int, data: bytes) -> bytes:
     return _FRAME_HEAD.pack(to, len(data)) + data
 
 
-def frame_message(to: int, message: Message) -> bytes:
+def frame_message(to: int, message: messages.Message) -> bytes:
     return encode_frame(to, messages.encode_message(message))
 
 
@@ -166,7 +158,7 @@ class ProcessRunner:
         self._watching: list[asyncio.Task[None]] = []
         self._hear: MessageHandler | None = None
 
-    async def start(self, plans: Sequence[ShardPlan], hear: MessageHandler) -> None:
+    async def start(self, plans: Sequence[messages.ShardPlan], hear: MessageHandler) -> None:
         self._hear = hear
         loop = asyncio.get_running_loop()
         for plan in plans:
@@ -189,14 +181,14 @@ class ProcessRunner:
 
     def route_message(self, by: int, to: int, data: bytes) -> None:
         """What a shard said goes where it belongs."""
-        if to == COORDINATOR:
+        if to == messages.COORDINATOR:
             message = messages.decode_message(data)
-            if self._hear is not None and isinstance(message, ToCoordinator):
+            if self._hear is not None and isinstance(message, messages.ToCoordinator):
                 self._hear(message)
         elif 0 <= to < len(self._wires) and to != by:
             self._wires[to].send(encode_frame(to, data))
 
-    def send(self, shard: int, message: ToShard) -> None:
+    def send(self, shard: int, message: messages.ToShard) -> None:
         self._wires[shard].send(frame_message(shard, message))
 
     async def wait_until_sent(self) -> None:
@@ -211,7 +203,7 @@ class ProcessRunner:
             task.cancel()
         await asyncio.gather(*self._watching, return_exceptions=True)
         for wire in self._wires:
-            wire.send(frame_message(0, ExitRequest()))
+            wire.send(frame_message(0, messages.ExitRequest()))
         await asyncio.gather(*map(_wait_or_kill, self._processes))
         for wire in self._wires:
             wire.close()

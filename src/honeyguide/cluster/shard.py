@@ -26,29 +26,6 @@ from msgspec import structs
 
 from honeyguide import registry
 from honeyguide.cluster import messages
-from honeyguide.cluster.messages import (
-    ExitRequest,
-    GenerationUpdate,
-    LabelUpdate,
-    LeaseDeferral,
-    LeaseGrant,
-    LeaseRequest,
-    LeaseReturn,
-    LinkBatch,
-    LinkBatchAck,
-    LinkOutbox,
-    Message,
-    SeedUpdate,
-    ShardEnded,
-    ShardPlan,
-    ShardState,
-    ShardVisits,
-    StopRequest,
-    TerminationProbe,
-    VisitGrant,
-    VisitSyncAck,
-    VisitSyncRequest,  # fmt: skip
-)
 from honeyguide.cluster.runner import FrameProtocol, frame_message
 from honeyguide.cluster.sharded_frontier import (
     SIGHTINGS,
@@ -82,7 +59,7 @@ _FOLDER_WAIT_S = 20.0
 _CLUSTER_WINDOW = 128
 """Letters to one shard that are under way on a cluster, where each waits for two saves."""
 
-SendMessage = Callable[[Message], None]
+SendMessage = Callable[[messages.Message], None]
 
 
 class ShardLearner:
@@ -186,7 +163,7 @@ class Shard:
 
     def __init__(
         self,
-        plan: ShardPlan,
+        plan: messages.ShardPlan,
         send: SendMessage,
         clock: Callable[[], float] = time.time,
         keeping: Checkpointer | None = None,
@@ -222,7 +199,7 @@ class Shard:
         )
         self._ring: CrawlLoop | None = None
         self._frontier: ShardedFrontier | None = None
-        self._early: list[Message] = []
+        self._early: list[messages.Message] = []
         self._over = False
 
     async def run(self) -> None:
@@ -242,14 +219,14 @@ class Shard:
                     report = await (keeping.run_while_saving(ring) if keeping else ring.run())
                     self._over = True
                     self._report_state()
-                    self._send(ShardEnded(self._plan.shard, warnings=report.warnings))
+                    self._send(messages.ShardEnded(self._plan.shard, warnings=report.warnings))
                     await self._left.wait()
                     if keeping is not None:
                         await keeping.release_shard()
                 finally:
                     ticking.cancel()
         except Exception as error:  # noqa: BLE001 - whoever reads it there has no other way to know
-            self._send(ShardEnded.from_error(self._plan.shard, error))
+            self._send(messages.ShardEnded.from_error(self._plan.shard, error))
 
     async def _open_loop(self, open_: AsyncExitStack) -> CrawlLoop:
         """Its ring. One that ran before, and whose coordinator died, may still be finishing."""
@@ -270,7 +247,7 @@ class Shard:
             self._ring.wake()
         self._left.set()
 
-    def receive(self, message: Message) -> None:
+    def receive(self, message: messages.Message) -> None:
         """Process a message. An error here ends the crawl loop, which reports it."""
         if self._ring is None or self._frontier is None:
             self._early.append(message)
@@ -281,54 +258,56 @@ class Shard:
             self._ring.fail_with(error)
 
     def _dispatch_message(
-        self, message: Message, ring: CrawlLoop, frontier: ShardedFrontier, now: float
+        self, message: messages.Message, ring: CrawlLoop, frontier: ShardedFrontier, now: float
     ) -> None:
         match message:
-            case LinkBatch():
+            case messages.LinkBatch():
                 self._take_links(message, ring, frontier)
-            case LinkBatchAck():
+            case messages.LinkBatchAck():
                 frontier.post.record_ack(message.by, message.number, now)
-            case LeaseRequest():
+            case messages.LeaseRequest():
                 frontier.loans.handle_request(message, now)
-            case LeaseGrant():
+            case messages.LeaseGrant():
                 frontier.loans.handle_grant(message)
                 ring.wake()
-            case LeaseDeferral():
+            case messages.LeaseDeferral():
                 frontier.loans.handle_deferral(message)
                 ring.wake()
-            case LeaseReturn():
+            case messages.LeaseReturn():
                 frontier.loans.handle_return(message, now)
                 ring.wake()
-            case VisitGrant():
+            case messages.VisitGrant():
                 self._enough.set_allowance(message.visits, message.turn, self._visits_made(ring))
                 ring.wake()
                 self._report_state()
-            case GenerationUpdate():
+            case messages.GenerationUpdate():
                 self._pupil.set_generation(self._unpack_strategy(message.data), message.number)
                 ring.wake(listen=True)
-            case LabelUpdate():
+            case messages.LabelUpdate():
                 self._pupil.add_labels(message.labels)
                 ring.wake(listen=True)
-            case SeedUpdate():
+            case messages.SeedUpdate():
                 self._pupil.add_seeds(message.urls)
                 ring.wake(listen=True)
-            case VisitSyncRequest():
+            case messages.VisitSyncRequest():
                 self._send_visits(message, ring.store)
-            case VisitSyncAck():
+            case messages.VisitSyncAck():
                 if not ring.unjudged_count:
                     ring.store.visits.forget_texts(message.until)
-            case TerminationProbe():
+            case messages.TerminationProbe():
                 self._round = message.round
                 self._report_state()
-            case StopRequest():
+            case messages.StopRequest():
                 self._enough.why = message.reason
                 ring.wake()
-            case ExitRequest():
+            case messages.ExitRequest():
                 self.leave()
             case _:
                 raise AssertionError(f"{message} is not for a shard")
 
-    def _take_links(self, letter: LinkBatch, ring: CrawlLoop, frontier: ShardedFrontier) -> None:
+    def _take_links(
+        self, letter: messages.LinkBatch, ring: CrawlLoop, frontier: ShardedFrontier
+    ) -> None:
         if self._over or not frontier.post.is_next_batch(letter.by, letter.number):
             return
         links = [
@@ -372,13 +351,15 @@ class Shard:
             )
         keeping, longest = self._keeping, self._settings.fetch.total_s
         if keeping is None:
-            post = LinkOutbox(here, self._plan.shards, store.shard_messages, self._send)
+            post = messages.LinkOutbox(here, self._plan.shards, store.shard_messages, self._send)
             loans = HostLeases(here, own, longest, self._send)
         else:
             keeping.attach_store(store)
             cluster = self._settings.cluster
             told = here, self._plan.shards, store.shard_messages, keeping.send_when_saved
-            post = LinkOutbox(*told, window=_CLUSTER_WINDOW, again_s=max(1.0, 4 * cluster.save_s))
+            post = messages.LinkOutbox(
+                *told, window=_CLUSTER_WINDOW, again_s=max(1.0, 4 * cluster.save_s)
+            )
             longest = max(longest, cluster.lease_s)
             note = partial(_save_lent_hosts, store)
             loans = HostLeases(here, own, longest, self._send, note, keeping.send_when_saved)
@@ -388,15 +369,15 @@ class Shard:
         self._frontier = ShardedFrontier(own, self._partition, post, loans, self._clock, often)
         return self._frontier
 
-    def _send_visits(self, wish: VisitSyncRequest, store: Store) -> None:
+    def _send_visits(self, wish: messages.VisitSyncRequest, store: Store) -> None:
         here, most = self._plan.shard, wish.most
         if self._keeping is not None:
             most = min(most, self._keeping.newest - wish.after)
         found = store.shard_sync.pack_visits(wish.after, most) if most > 0 else None
         if found is None:
-            self._send(ShardVisits(here, wish.after + 1, wish.after, b""))
+            self._send(messages.ShardVisits(here, wish.after + 1, wish.after, b""))
         else:
-            self._send(ShardVisits(here, found.first, found.last, found.data))
+            self._send(messages.ShardVisits(here, found.first, found.last, found.data))
 
     def _unpack_strategy(self, data: bytes) -> Strategy:
         strategy: Strategy = unpack_strategy(
@@ -437,7 +418,7 @@ class Shard:
             self._send(self._keeping.checkpoint_status(frontier.post.unacknowledged))
         now = structs.asdict(ring.progress()) | {"next_at": wake if wake != inf else None}
         self._send(
-            ShardState(
+            messages.ShardState(
                 **now,
                 shard=self._plan.shard,
                 allotted=limit.allotted,
@@ -472,7 +453,7 @@ def _load_lent_hosts(store: Store) -> list[str]:
 # It talks through the socket that it was started with, and ends when that closes.
 
 
-_PLAN_DECODER = msgspec.msgpack.Decoder(ShardPlan)
+_PLAN_DECODER = msgspec.msgpack.Decoder(messages.ShardPlan)
 
 
 class _CoordinatorPipe(FrameProtocol):
@@ -480,7 +461,7 @@ class _CoordinatorPipe(FrameProtocol):
 
     def __init__(self) -> None:
         super().__init__()
-        self.plan: asyncio.Future[ShardPlan] = asyncio.get_running_loop().create_future()
+        self.plan: asyncio.Future[messages.ShardPlan] = asyncio.get_running_loop().create_future()
         self.shard: Shard | None = None
 
     def frame_received(self, to: int, data: bytes) -> None:  # noqa: ARG002 - all of it is for us
@@ -490,7 +471,7 @@ class _CoordinatorPipe(FrameProtocol):
         else:
             self.shard.receive(messages.decode_message(data))
 
-    def _send_message(self, message: Message) -> None:
+    def _send_message(self, message: messages.Message) -> None:
         self.send(frame_message(messages.message_recipient(message), message))
 
 

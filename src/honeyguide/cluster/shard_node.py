@@ -22,11 +22,6 @@ from secrets import token_hex
 import msgspec
 
 from honeyguide.cluster import messages
-from honeyguide.cluster.messages import (
-    CheckpointStatus,
-    Message,
-    ShardPlan,
-)
 from honeyguide.cluster.replicator import ShardReplicator, open_object_store
 from honeyguide.cluster.shard import Shard
 from honeyguide.cluster.shard_log import Clock, boot_seconds, list_vault_warcs
@@ -70,7 +65,7 @@ class Checkpointer:
         keeper: ShardReplicator,
         settings: ClusterSettings,
         safe_warcs: frozenset[str],
-        send: Callable[[Message], None],
+        send: Callable[[messages.Message], None],
     ) -> None:
         """``safe_warcs``: WARC files of earlier owners that are safe."""
         self._shard = shard
@@ -78,7 +73,7 @@ class Checkpointer:
         self._settings = settings
         self._safe_warcs = safe_warcs
         self._send = send
-        self._held: deque[Message] = deque()
+        self._held: deque[messages.Message] = deque()
         self._store: Store | None = None
         self._stopped = asyncio.Event()
         self._margin = min(_MARGIN_S, settings.lease_s * _MARGIN_SHARE)
@@ -116,15 +111,15 @@ class Checkpointer:
         self._store = store
         self._rolled = time.monotonic()
 
-    def send_when_saved(self, message: Message) -> None:
+    def send_when_saved(self, message: messages.Message) -> None:
         """Say it when everything that is committed by now is saved."""
         self._held.append(message)
 
-    def checkpoint_status(self, under_way: int) -> CheckpointStatus:
+    def checkpoint_status(self, under_way: int) -> messages.CheckpointStatus:
         """The state of the checkpoints. ``under_way``: link batches that are not acknowledged."""
         lost = self._store.warc_archive.lost if self._store is not None else 0
         where, window = socket.gethostname(), self._settings.save_s
-        return CheckpointStatus(
+        return messages.CheckpointStatus(
             self._shard, self._replicator.owner.epoch, where, window, self.saved_at, lost, under_way
         )
 
@@ -277,7 +272,7 @@ class CoordinatorOutbox:
 class ShardNode:
     def __init__(
         self,
-        plan: ShardPlan,
+        plan: messages.ShardPlan,
         place: str,
         carry: Callable[[int, bytes], None],
         *,
