@@ -17,8 +17,7 @@ from honeyguide.cluster import messages
 from honeyguide.cluster.runner import ShardLost, ShardRunner
 from honeyguide.cluster.sharded_frontier import shard_of
 from honeyguide.config.settings import Settings
-from honeyguide.crawl import status
-from honeyguide.crawl import stopping as exhausted
+from honeyguide.crawl import status, stopping
 from honeyguide.crawl.live_generation import GenerationUpdater
 from honeyguide.crawl.rescore import VerdictCorrector
 from honeyguide.crawl.status import CrawlTally, Report, ShardTraffic
@@ -156,8 +155,8 @@ class CrawlBudget:
 
     def record_state(self, state: messages.ShardState) -> None:
         """What a shard gave back, if this answers when it was asked to."""
-        asked = self._recalled.get(state.shard)
-        if asked is not None and state.turn >= asked:
+        recall_turn = self._recalled.get(state.shard)
+        if recall_turn is not None and state.turn >= recall_turn:
             del self._recalled[state.shard]
             self._granted[state.shard] = min(self._granted[state.shard], state.allotted)
 
@@ -195,9 +194,8 @@ class CrawlBudget:
 
 # -- The learner of all shards --
 #
-# What the ring does for itself where it is alone. Shards are told of a new generation, of what
-# people said of their pages, and of pages that somebody wants visited; one that was reopened
-# elsewhere is told all of it again.
+# It sends new generations, labels and seeds to the shards; a shard that was reopened elsewhere
+# gets all of them again.
 
 
 _GRACE_S = 30.0
@@ -210,8 +208,8 @@ class CentralLearner:
     settings: Settings
     strategy: Strategy
     generation: int
-    lessons: TrainingFeed
-    rejudge: VerdictCorrector
+    training: TrainingFeed
+    corrector: VerdictCorrector
     shards: int
     send: Callable[[int, messages.ToShard], None]
     on_failure: Callable[[BaseException], None]
@@ -219,39 +217,39 @@ class CentralLearner:
     _seeded: list[Url] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        parts = self.store, self.settings, self.lessons, self.clock
-        self._course = GenerationUpdater(
+        parts = self.store, self.settings, self.training, self.clock
+        self._updater = GenerationUpdater(
             *parts, self._current_generation, self._swap_generation, self.on_failure
         )
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        return (*self.lessons.warnings, *self.rejudge.warnings)
+        return (*self.training.warnings, *self.corrector.warnings)
 
     def take_labels(self) -> None:
         """Labels, and a generation chosen by hand."""
-        for url in self.lessons.poll_labels():
+        for url in self.training.poll_labels():
             self._seeded.append(url)
             self.send(self._shard_of_url(url), messages.SeedUpdate([url]))
-        if fresh := self.lessons.take_new_labels():
-            self.rejudge.apply_labels(fresh)
+        if fresh := self.training.take_new_labels():
+            self.corrector.apply_labels(fresh)
             for n in {self._shard_of_url(url) for url in fresh}:
                 self.send(n, messages.LabelUpdate(self._labels_of_shard(n, fresh)))
-        if chosen := self.lessons.chosen_generation(self.generation):
+        if chosen := self.training.chosen_generation(self.generation):
             self._swap_generation(*chosen)
-        self._course.start_if_due()
+        self._updater.start_if_due()
 
     def learn_from_visits(self, since: int) -> None:
         """The visits after that number are in the collection: learn from them."""
-        if not self.lessons.learns:
+        if not self.training.learns:
             return
         urls = []
         for visit in self._read_visits(since):
-            self.rejudge.record_visit(visit)
-            self.lessons.record_visit(visit)
+            self.corrector.record_visit(visit)
+            self.training.record_visit(visit)
             urls.append(visit.link.url)
-        self.rejudge.apply_labels(self.lessons.labels_of(urls))
-        self._course.start_if_due()
+        self.corrector.apply_labels(self.training.labels_of(urls))
+        self._updater.start_if_due()
 
     def generation_update(self) -> messages.GenerationUpdate:
         return messages.GenerationUpdate(
@@ -261,27 +259,27 @@ class CentralLearner:
     def resend_all(self, shard: int) -> None:
         """Send everything again to a shard that was restored elsewhere."""
         self.send(shard, self.generation_update())
-        if labels := self._labels_of_shard(shard, self.lessons.all_labels()):
+        if labels := self._labels_of_shard(shard, self.training.all_labels()):
             self.send(shard, messages.LabelUpdate(labels))
         if sown := [url for url in self._seeded if self._shard_of_url(url) == shard]:
             self.send(shard, messages.SeedUpdate(sown))
 
     async def finish(self) -> None:
         """What is known of the topic by now must do, or nothing would have been judged."""
-        if self.rejudge.unknown_count:
-            self.lessons.stop_waiting()
-            self._course.start_if_due()
-        await self._course.wait(_GRACE_S)
+        if self.corrector.unknown_count:
+            self.training.stop_waiting()
+            self._updater.start_if_due()
+        await self._updater.wait(_GRACE_S)
 
     async def aclose(self) -> None:
-        await self._course.aclose()
+        await self._updater.aclose()
 
     def _current_generation(self) -> tuple[Strategy, int]:
         return self.strategy, self.generation
 
     def _swap_generation(self, strategy: Strategy, number: int) -> None:
         self.strategy, self.generation = strategy, number
-        self.rejudge.judge_again(strategy, None, self.lessons.labels_of)
+        self.corrector.judge_again(strategy, None, self.training.labels_of)
         for shard in range(self.shards):
             self.send(shard, self.generation_update())
 
@@ -293,7 +291,7 @@ class CentralLearner:
                 verdict = verdict._replace(ungated=row.ungated)
             visit = row.to_followed_visit(verdict)
             if row.failure is None and row.has_page:
-                visit = visit._replace(page=self.lessons.page_to_learn(row))
+                visit = visit._replace(page=self.training.page_to_learn(row))
             yield visit
 
     def _shard_of_url(self, url: Url) -> int:
@@ -325,9 +323,9 @@ class Coordinator:
     settings: Settings
     strategy: InitVar[Strategy]
     generation: InitVar[int]
-    lessons: InitVar[TrainingFeed]
+    training: InitVar[TrainingFeed]
     coverage: Coverage
-    enough: StopConditions
+    stop_rule: StopConditions
     languages: InitVar[LanguageGate | None]
     runner: ShardRunner
     shards: int
@@ -340,43 +338,43 @@ class Coordinator:
         self,
         strategy: Strategy,
         generation: int,
-        lessons: TrainingFeed,
+        training: TrainingFeed,
         languages: LanguageGate | None,
     ) -> None:
         self._tally = CrawlTally.from_counts(
             self.store.counter.read_counts(), self.settings.topic.threshold
         )
         counted = self.store, self.settings, self._tally, self.coverage, DomainQuota(0), None
-        rejudge = VerdictCorrector(*counted, languages)
+        corrector = VerdictCorrector(*counted, languages)
         self._learner = CentralLearner(
             self.store,
             self.settings,
             strategy,
             generation,
-            lessons,
-            rejudge,
+            training,
+            corrector,
             self.shards,
             self._send_to,
             self._record_failure,
             self.clock,
         )
-        self._gathering = VisitSync(self.store, self.shards, self._send_to, self.clock)
+        self._sync = VisitSync(self.store, self.shards, self._send_to, self.clock)
         self._inbox: deque[messages.ToCoordinator | ShardLost] = deque()
         self._woken = asyncio.Event()
-        self._spoke = dict.fromkeys(range(self.shards), time.monotonic())
+        self._heard_at = dict.fromkeys(range(self.shards), time.monotonic())
         """When each shard last said how it stands."""
         self._budget: CrawlBudget | None = None
         self._settled: tuple[int, dict[int, messages.ShardState]] = 0, {}
         """When the budget was made: visits that were not gathered, and how shards stood."""
         self._ending = TerminationDetector(self.shards)
         self._ended: dict[int, messages.ShardEnded] = {}
-        self._listened = self._noted = 0.0
+        self._labels_at = self._noted_at = 0.0
         self._reason = ""
         """Why it is over."""
         self._reopened: dict[int, messages.ShardState | None] = {}
         """Shards that another machine took over, and how they stood before."""
-        self._told: list[str] = []
-        self._trouble: BaseException | None = None
+        self._notes: list[str] = []
+        self._error: BaseException | None = None
 
     # -- what others call --------------------------------------------------------------------
 
@@ -385,25 +383,25 @@ class Coordinator:
         self._woken.set()
 
     def stop(self) -> None:
-        self.enough.asked = True
+        self.stop_rule.asked = True
         self._woken.set()
 
     def progress(self) -> RunStatus:
         now = sum_statuses(
-            self.states.values(), generation=self._learner.generation, stopping=self.enough.asked
+            self.states.values(), generation=self._learner.generation, stopping=self.stop_rule.asked
         )
         # What the shards do not count: what was done without them, or is not gathered yet.
         unsaved, states = (0, self.states) if self._budget is None else self._settled
-        known, told = sum_statuses(states.values()), self._tally
+        known, tally = sum_statuses(states.values()), self._tally
         doing = "" if self._budget else f"starting {self.shards} shards"
         if self._reason:
             doing = "finishing: collecting the visits of the shards"
         return replace(
             now,
-            visits=now.visits + told.visits + unsaved - known.visits,
-            pages=now.pages + told.pages - known.pages,
-            relevant=now.relevant + told.relevant - known.relevant,
-            failures=now.failures + told.failures - known.failures,
+            visits=now.visits + tally.visits + unsaved - known.visits,
+            pages=now.pages + tally.pages - known.pages,
+            relevant=now.relevant + tally.relevant - known.relevant,
+            failures=now.failures + tally.failures - known.failures,
             doing=doing,
         )
 
@@ -422,20 +420,20 @@ class Coordinator:
             await self._finish_shards(reason)
         finally:
             await self._learner.aclose()
-        if self._trouble is not None:
-            raise self._trouble
+        if self._error is not None:
+            raise self._error
         return self._build_report(reason, began)
 
     async def _loop_until_over(self) -> str:
-        while self._trouble is None:
+        while self._error is None:
             await self._process_inbox()
             now = self.clock()
-            if self._budget is None and not self._start_budget() and not self.enough.asked:
+            if self._budget is None and not self._start_budget() and not self.stop_rule.asked:
                 continue
-            if reason := self.enough.stop_reason(self.progress().visits):
+            if reason := self.stop_rule.stop_reason(self.progress().visits):
                 return reason
-            if now - self._listened >= _LABELS_S:
-                self._listened = now
+            if now - self._labels_at >= _LABELS_S:
+                self._labels_at = now
                 self._learner.take_labels()
             self._send_grants()
             if reason := self._end_reason():
@@ -455,19 +453,19 @@ class Coordinator:
             while self._inbox:
                 self._handle_message(self._inbox.popleft())
             hurry = bool(self._ended) or self._budget is None
-            self._gathering.request_visits(self.states, hurry=hurry)
-            for n, at in self._spoke.items():
+            self._sync.request_visits(self.states, hurry=hurry)
+            for n, at in self._heard_at.items():
                 if n not in self._ended and time.monotonic() - at > self.runner.silence_s:
                     self._handle_message(
                         ShardLost(n, f"did not report for {self.runner.silence_s:.0f} s")
                     )
         except HoneyguideError as error:
-            self._trouble = self._trouble or error
+            self._error = self._error or error
 
     def _handle_message(self, message: messages.ToCoordinator | ShardLost) -> None:
         match message:
             case messages.ShardState():
-                self._spoke[message.shard] = time.monotonic()
+                self._heard_at[message.shard] = time.monotonic()
                 self._note_repeated_visits(message)
                 self.states[message.shard] = message
                 if self._budget is not None:
@@ -482,10 +480,10 @@ class Coordinator:
             case messages.ShardEnded():
                 self._ended[message.shard] = message
                 if message.trouble:
-                    self._trouble = self._trouble or _error_of_shard(message)
+                    self._error = self._error or _error_of_shard(message)
             case ShardLost() if message.shard not in self._ended:
                 lost = f"{message}. Nothing that was finished is lost: run the same command again"
-                self._trouble = self._trouble or ClusterError(lost)
+                self._error = self._error or ClusterError(lost)
                 self._ended[message.shard] = messages.ShardEnded(message.shard)
 
     def _handle_new_owner(
@@ -494,16 +492,16 @@ class Coordinator:
         """Handle a shard that another machine restored from its last checkpoint."""
         shard = now.shard
         self._reopened[shard] = self.states.pop(shard, None)
-        self._told.append(
+        self._notes.append(
             f"shard {shard} was lost on {before.machine} and reopened on {now.machine}; what it "
             f"had not saved, at most {now.window:g} s and one save, is repeated"
         )
         if now.lost > before.lost:
-            self._told.append(
+            self._notes.append(
                 f"the WARC records of {now.lost - before.lost} visits of shard {shard} were lost "
                 f"with {before.machine}"
             )
-        self._gathering.forget_request(shard)
+        self._sync.forget_request(shard)
         self._ended.pop(shard, None)
         if self._budget is not None:
             self._budget.forget_recall(shard)
@@ -517,13 +515,13 @@ class Coordinator:
         before = self._reopened.pop(state.shard, None)
         if before is not None and before.visits > state.visits:
             again = before.visits - state.visits
-            self._told.append(f"shard {state.shard} repeats {again} visits")
+            self._notes.append(f"shard {state.shard} repeats {again} visits")
 
     def _start_budget(self) -> bool:
         """Whether all shards are there, and what they did before is gathered."""
         if len(self.states) < self.shards:
             return False
-        if any(map(self._gathering.is_behind, self.states.values())):
+        if any(map(self._sync.is_behind, self.states.values())):
             return False
         status.mark_run_start(self.store, self.store.counter.read_counts().visits, self.clock())
         limit = self.settings.crawl.pages
@@ -564,45 +562,45 @@ class Coordinator:
         while self.clock() < late and (len(self._ended) < self.shards or self._is_behind()):
             await self._process_inbox()
         if missing := sorted(set(range(self.shards)) - self._ended.keys()):
-            self._trouble = self._trouble or ClusterError(
+            self._error = self._error or ClusterError(
                 f"not every shard has stopped in time: {missing}. Nothing that was saved is lost: "
                 "run the same command again"
             )
-        if self._trouble is not None:
+        if self._error is not None:
             return
         await self._learner.finish()
         self._save_waiting_count()
 
     def _is_behind(self) -> bool:
         return any(
-            self._gathering.is_behind(state)
+            self._sync.is_behind(state)
             for n, state in self.states.items()
             if not (n in self._ended and self._ended[n].trouble)
-        ) and not isinstance(self._trouble, ClusterError)
+        ) and not isinstance(self._error, ClusterError)
 
     # -- visits in ---------------------------------------------------------------------------
 
     def _store_visits(self, bundle: messages.ShardVisits) -> None:
-        taken = self._gathering.take_visits(bundle)
+        taken = self._sync.take_visits(bundle)
         if taken is not None:
             for seen in self.store.visits.iter_outcomes(since=taken.first - 1):
                 self.coverage.add_outcome(*seen)
-            if self.clock() - self._noted >= _NOTE_S:
+            if self.clock() - self._noted_at >= _NOTE_S:
                 self._save_waiting_count()
             self._learner.learn_from_visits(taken.first - 1)
 
     def _save_waiting_count(self) -> None:
         """What people see of a crawl that runs."""
-        self._noted = self.clock()
+        self._noted_at = self.clock()
         with self.store.transaction():
             waiting = sum(state.waiting for state in self.states.values())
             self.store.set_meta("waiting", str(waiting))
-            exhausted.save_coverage(self.store, self.coverage)
+            stopping.save_coverage(self.store, self.coverage)
 
     # -- the rest ----------------------------------------------------------------------------
 
     def _record_failure(self, error: BaseException) -> None:
-        self._trouble = self._trouble or error
+        self._error = self._error or error
         self._woken.set()
 
     def _send_to(self, shard: int, message: messages.ToShard) -> None:
@@ -629,7 +627,7 @@ class Coordinator:
                 *self.store.warc_archive.warnings,
                 *self._learner.warnings,
                 *shards,
-                *self._told,
+                *self._notes,
             )
         )
         waiting = sum(state.waiting for state in self.states.values())
@@ -640,7 +638,7 @@ class Coordinator:
             now.next_at,
             "; ".join(failures) if not counts.pages else "",
             tuple(warnings),
-            exhausted.add_channel_estimate(self.coverage.estimate(waiting), self.store),
+            stopping.add_channel_estimate(self.coverage.estimate(waiting), self.store),
             ShardTraffic(
                 sum(state.letters for state in self.states.values()),
                 sum(state.letter_bytes for state in self.states.values()),

@@ -166,7 +166,7 @@ class Shard:
         plan: messages.ShardPlan,
         send: SendMessage,
         clock: Callable[[], float] = time.time,
-        keeping: Checkpointer | None = None,
+        checkpointer: Checkpointer | None = None,
     ) -> None:
         """``keeping``: its life with the vault, on a cluster."""
         self._plan = plan
@@ -175,29 +175,29 @@ class Shard:
         self._partition = ShardPartition(plan.shard, plan.shards)
         settings = plan.settings
         self._settings = settings
-        self._keeping = keeping
-        self._enough = ShardAllowance(self._report_soon)
+        self._checkpointer = checkpointer
+        self._allowance = ShardAllowance(self._report_soon)
         shelf = WarcFolder(Path(plan.warc), plan.shard + 1)
-        if keeping is not None:
-            self._enough = ShardAllowance(self._report_soon, lambda: keeping.may_start)
-            shelf = keeping.warc_directory(Path(plan.warc))
+        if checkpointer is not None:
+            self._allowance = ShardAllowance(self._report_soon, lambda: checkpointer.may_start)
+            shelf = checkpointer.warc_directory(Path(plan.warc))
             files = replace(settings.store, warc_mb=settings.cluster.warc_mb)
             self._settings = replace(self._settings, store=files)
         self._round = 0
-        self._said = False
+        self._report_due = False
         self._left = asyncio.Event()
         strategy = self._unpack_strategy(plan.strategy)
-        self._pupil = ShardLearner(strategy.traits.learns)
+        self._learner = ShardLearner(strategy.traits.learns)
         self._part = ShardHooks(
             strategy,
             plan.generation,
             self._make_frontier,
-            self._pupil,
-            self._enough,
+            self._learner,
+            self._allowance,
             shelf,
             self._partition.owns_url,
         )
-        self._ring: CrawlLoop | None = None
+        self._crawl: CrawlLoop | None = None
         self._frontier: ShardedFrontier | None = None
         self._early: list[messages.Message] = []
         self._over = False
@@ -206,8 +206,8 @@ class Shard:
         """Run until an exit request comes. Errors are sent to the coordinator, not raised."""
         try:
             async with AsyncExitStack() as open_:
-                ring = await self._open_loop(open_)
-                self._ring = ring
+                crawl = await self._open_loop(open_)
+                self._crawl = crawl
                 if self._frontier is not None:
                     self._frontier.post.send_pending(self._clock())
                 early, self._early = self._early, []
@@ -215,14 +215,16 @@ class Shard:
                     self.receive(message)
                 ticking = asyncio.create_task(self._tick_loop())
                 try:
-                    keeping = self._keeping
-                    report = await (keeping.run_while_saving(ring) if keeping else ring.run())
+                    checkpointer = self._checkpointer
+                    report = await (
+                        checkpointer.run_while_saving(crawl) if checkpointer else crawl.run()
+                    )
                     self._over = True
                     self._report_state()
                     self._send(messages.ShardEnded(self._plan.shard, warnings=report.warnings))
                     await self._left.wait()
-                    if keeping is not None:
-                        await keeping.release_shard()
+                    if checkpointer is not None:
+                        await checkpointer.release_shard()
                 finally:
                     ticking.cancel()
         except Exception as error:  # noqa: BLE001 - whoever reads it there has no other way to know
@@ -242,87 +244,89 @@ class Shard:
 
     def leave(self) -> None:
         """Nobody is left to talk to: finish what is under way, and go."""
-        self._enough.why = self._enough.why or "the coordinator is gone"
-        if self._ring is not None:
-            self._ring.wake()
+        self._allowance.why = self._allowance.why or "the coordinator is gone"
+        if self._crawl is not None:
+            self._crawl.wake()
         self._left.set()
 
     def receive(self, message: messages.Message) -> None:
         """Process a message. An error here ends the crawl loop, which reports it."""
-        if self._ring is None or self._frontier is None:
+        if self._crawl is None or self._frontier is None:
             self._early.append(message)
             return
         try:
-            self._dispatch_message(message, self._ring, self._frontier, self._clock())
-        except Exception as error:  # noqa: BLE001 - it ends the run and is told there
-            self._ring.fail_with(error)
+            self._dispatch_message(message, self._crawl, self._frontier, self._clock())
+        except Exception as error:  # noqa: BLE001 - it ends the run and is raised there
+            self._crawl.fail_with(error)
 
     def _dispatch_message(
-        self, message: messages.Message, ring: CrawlLoop, frontier: ShardedFrontier, now: float
+        self, message: messages.Message, crawl: CrawlLoop, frontier: ShardedFrontier, now: float
     ) -> None:
         match message:
             case messages.LinkBatch():
-                self._take_links(message, ring, frontier)
+                self._take_links(message, crawl, frontier)
             case messages.LinkBatchAck():
                 frontier.post.record_ack(message.by, message.number, now)
             case messages.LeaseRequest():
                 frontier.loans.handle_request(message, now)
             case messages.LeaseGrant():
                 frontier.loans.handle_grant(message)
-                ring.wake()
+                crawl.wake()
             case messages.LeaseDeferral():
                 frontier.loans.handle_deferral(message)
-                ring.wake()
+                crawl.wake()
             case messages.LeaseReturn():
                 frontier.loans.handle_return(message, now)
-                ring.wake()
+                crawl.wake()
             case messages.VisitGrant():
-                self._enough.set_allowance(message.visits, message.turn, self._visits_made(ring))
-                ring.wake()
+                self._allowance.set_allowance(
+                    message.visits, message.turn, self._visits_made(crawl)
+                )
+                crawl.wake()
                 self._report_state()
             case messages.GenerationUpdate():
-                self._pupil.set_generation(self._unpack_strategy(message.data), message.number)
-                ring.wake(listen=True)
+                self._learner.set_generation(self._unpack_strategy(message.data), message.number)
+                crawl.wake(listen=True)
             case messages.LabelUpdate():
-                self._pupil.add_labels(message.labels)
-                ring.wake(listen=True)
+                self._learner.add_labels(message.labels)
+                crawl.wake(listen=True)
             case messages.SeedUpdate():
-                self._pupil.add_seeds(message.urls)
-                ring.wake(listen=True)
+                self._learner.add_seeds(message.urls)
+                crawl.wake(listen=True)
             case messages.VisitSyncRequest():
-                self._send_visits(message, ring.store)
+                self._send_visits(message, crawl.store)
             case messages.VisitSyncAck():
-                if not ring.unjudged_count:
-                    ring.store.visits.forget_texts(message.until)
+                if not crawl.unjudged_count:
+                    crawl.store.visits.forget_texts(message.until)
             case messages.TerminationProbe():
                 self._round = message.round
                 self._report_state()
             case messages.StopRequest():
-                self._enough.why = message.reason
-                ring.wake()
+                self._allowance.why = message.reason
+                crawl.wake()
             case messages.ExitRequest():
                 self.leave()
             case _:
                 raise AssertionError(f"{message} is not for a shard")
 
     def _take_links(
-        self, letter: messages.LinkBatch, ring: CrawlLoop, frontier: ShardedFrontier
+        self, batch: messages.LinkBatch, crawl: CrawlLoop, frontier: ShardedFrontier
     ) -> None:
-        if self._over or not frontier.post.is_next_batch(letter.by, letter.number):
+        if self._over or not frontier.post.is_next_batch(batch.by, batch.number):
             return
         links = [
             (score, link)
-            for score, link in messages.unpack_links(letter.data)
+            for score, link in messages.unpack_links(batch.data)
             if self._partition.owns_url(link.url)
         ]
-        frontier.own.push(self._rank_links(links, ring))
-        frontier.post.mark_received(letter.by, letter.number)
-        ring.commit_soon()
-        ring.wake()
+        frontier.own.push(self._rank_links(links, crawl))
+        frontier.post.mark_received(batch.by, batch.number)
+        crawl.commit_soon()
+        crawl.wake()
 
-    def _rank_links(self, links: Sequence[tuple[float, Link]], ring: CrawlLoop) -> list[Candidate]:
+    def _rank_links(self, links: Sequence[tuple[float, Link]], crawl: CrawlLoop) -> list[Candidate]:
         """Links from elsewhere; with a ledger, what they are worth is known here."""
-        if ring.link_knowledge is None:
+        if crawl.link_knowledge is None:
             return [Candidate(link, score, score) for score, link in links]
         found: dict[str, list[Link]] = {}
         for _, link in links:
@@ -330,11 +334,11 @@ class Shard:
         for page in found.values():
             source = page[0].source
             if source is not None:
-                ring.link_knowledge.record_page(Link(source, source=source), page[0].parent, page)
-        if ring.language_gate is not None:
+                crawl.link_knowledge.record_page(Link(source, source=source), page[0].parent, page)
+        if crawl.language_gate is not None:
             return [Candidate(link, score, score) for score, link in links]
         try:
-            scores = ring.make_ranker()([link for _, link in links])
+            scores = crawl.make_ranker()([link for _, link in links])
         except Exception:  # noqa: BLE001
             # As with a page that our own code fails on: one odd link must not end the crawl.
             _log.exception("links from another shard could not be ranked")
@@ -342,42 +346,51 @@ class Shard:
         return [Candidate(link, s, s) for (_, link), s in zip(links, scores, strict=True)]
 
     def _make_frontier(self, own: LinkFrontier, store: Store) -> ShardedFrontier:
-        here = self._plan.shard
+        own_number = self._plan.shard
         if not self._plan.mark or store.get_meta(SPLIT_KEY) != self._plan.mark:
             raise CollectionCorrupt(mismatch_message(store.folder))
         if self._plan.suffixes != suffix_list_digest():
             raise ClusterError(
                 "this machine has a different public suffix list: hosts would move to another shard"
             )
-        keeping, longest = self._keeping, self._settings.fetch.total_s
-        if keeping is None:
-            post = messages.LinkOutbox(here, self._plan.shards, store.shard_messages, self._send)
-            loans = HostLeases(here, own, longest, self._send)
-        else:
-            keeping.attach_store(store)
-            cluster = self._settings.cluster
-            told = here, self._plan.shards, store.shard_messages, keeping.send_when_saved
+        checkpointer, longest = self._checkpointer, self._settings.fetch.total_s
+        if checkpointer is None:
             post = messages.LinkOutbox(
-                *told, window=_CLUSTER_WINDOW, again_s=max(1.0, 4 * cluster.save_s)
+                own_number, self._plan.shards, store.shard_messages, self._send
+            )
+            loans = HostLeases(own_number, own, longest, self._send)
+        else:
+            checkpointer.attach_store(store)
+            cluster = self._settings.cluster
+            parts = (
+                own_number,
+                self._plan.shards,
+                store.shard_messages,
+                checkpointer.send_when_saved,
+            )
+            post = messages.LinkOutbox(
+                *parts, window=_CLUSTER_WINDOW, again_s=max(1.0, 4 * cluster.save_s)
             )
             longest = max(longest, cluster.lease_s)
             note = partial(_save_lent_hosts, store)
-            loans = HostLeases(here, own, longest, self._send, note, keeping.send_when_saved)
+            loans = HostLeases(
+                own_number, own, longest, self._send, note, checkpointer.send_when_saved
+            )
             loans.restore_lent_hosts(_load_lent_hosts(store), self._clock())
         # Where links are served as they were found, the first sighting says it all.
         often = 1 if self._part.strategy.traits.order == "breadth" else SIGHTINGS
         self._frontier = ShardedFrontier(own, self._partition, post, loans, self._clock, often)
         return self._frontier
 
-    def _send_visits(self, wish: messages.VisitSyncRequest, store: Store) -> None:
-        here, most = self._plan.shard, wish.most
-        if self._keeping is not None:
-            most = min(most, self._keeping.newest - wish.after)
-        found = store.shard_sync.pack_visits(wish.after, most) if most > 0 else None
+    def _send_visits(self, request: messages.VisitSyncRequest, store: Store) -> None:
+        own_number, most = self._plan.shard, request.most
+        if self._checkpointer is not None:
+            most = min(most, self._checkpointer.newest - request.after)
+        found = store.shard_sync.pack_visits(request.after, most) if most > 0 else None
         if found is None:
-            self._send(messages.ShardVisits(here, wish.after + 1, wish.after, b""))
+            self._send(messages.ShardVisits(own_number, request.after + 1, request.after, b""))
         else:
-            self._send(messages.ShardVisits(here, found.first, found.last, found.data))
+            self._send(messages.ShardVisits(own_number, found.first, found.last, found.data))
 
     def _unpack_strategy(self, data: bytes) -> Strategy:
         strategy: Strategy = unpack_strategy(
@@ -392,45 +405,49 @@ class Shard:
                 self._frontier.post.send_pending(now)
                 self._frontier.loans.tick(now)
             self._report_state()
-            if self._keeping is not None and self._ring is not None and self._keeping.is_expiring:
-                self._ring.drop_visits()
+            if (
+                self._checkpointer is not None
+                and self._crawl is not None
+                and self._checkpointer.is_expiring
+            ):
+                self._crawl.drop_visits()
             await asyncio.sleep(_TICK_S)
 
     def _report_soon(self) -> None:
-        if not self._said:
-            self._said = True
+        if not self._report_due:
+            self._report_due = True
             asyncio.get_running_loop().call_soon(self._report_state)
 
-    def _visits_made(self, ring: CrawlLoop) -> int:
-        return ring.tally.visits + len(ring.under_way())
+    def _visits_made(self, crawl: CrawlLoop) -> int:
+        return crawl.tally.visits + len(crawl.under_way())
 
     def _report_state(self) -> None:
         """How it stands, to the coordinator."""
-        self._said = False
-        ring, frontier, limit = self._ring, self._frontier, self._enough
-        if ring is None or frontier is None:
+        self._report_due = False
+        crawl, frontier, limit = self._crawl, self._frontier, self._allowance
+        if crawl is None or frontier is None:
             return
         wake = frontier.wake_at()
         still = frontier.is_settled
-        committed = newest = ring.store.visits.last_id()
-        if self._keeping is not None:
-            still, committed = still and self._keeping.is_all_saved, self._keeping.newest
-            self._send(self._keeping.checkpoint_status(frontier.post.unacknowledged))
-        now = structs.asdict(ring.progress()) | {"next_at": wake if wake != inf else None}
+        committed = newest = crawl.store.visits.last_id()
+        if self._checkpointer is not None:
+            still, committed = still and self._checkpointer.is_all_saved, self._checkpointer.newest
+            self._send(self._checkpointer.checkpoint_status(frontier.post.unacknowledged))
+        now = structs.asdict(crawl.progress()) | {"next_at": wake if wake != inf else None}
         self._send(
             messages.ShardState(
                 **now,
                 shard=self._plan.shard,
                 allotted=limit.allotted,
                 turn=limit.turn,
-                made=self._visits_made(ring),
+                made=self._visits_made(crawl),
                 hungry=limit.wants,
                 committed=committed,
                 letters=frontier.post.written,
                 heard=frontier.post.taken,
-                idle=ring.idle_reason() if still else "",
+                idle=crawl.idle_reason() if still else "",
                 round=self._round,
-                hopeless=ring.tally.failure_summary(),
+                hopeless=crawl.tally.failure_summary(),
                 letter_bytes=frontier.post.bytes,
                 letter_links=frontier.links,
                 unsaved=newest - committed,

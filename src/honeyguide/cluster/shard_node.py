@@ -313,13 +313,13 @@ class ShardNode:
             )
             files = frozenset(safe_warcs).union(self._plan.files)
             settings = plan.settings.cluster
-            keeping = Checkpointer(plan.shard, keeper, settings, files, self._send_message)
-            self._shard = Shard(plan, self._send_message, keeping=keeping)
+            checkpointer = Checkpointer(plan.shard, keeper, settings, files, self._send_message)
+            self._shard = Shard(plan, self._send_message, checkpointer=checkpointer)
             early, self._early = self._early, []
             self.receive_messages(early)
             with relaxed_gc():
                 await self._shard.run()
-            self.gone = keeping.gone
+            self.gone = checkpointer.gone
         except Exception as error:  # noqa: BLE001 - whoever reads it there has no other way to know
             self._send_message(messages.ShardEnded.from_error(self._plan.shard, error))
         finally:

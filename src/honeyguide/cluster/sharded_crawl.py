@@ -147,11 +147,13 @@ async def open_coordinator(
             remote_state.send_away(store, wish.cluster, wish.announce)
         strategy, generation, _, warning = choose_generation(store, settings, made, time.time())
         examples = topics.load_all_example_files(folder, settings)
-        lessons = build_training_feed(store, settings, strategy, examples=examples, warning=warning)
-        closing.push_async_callback(lessons.aclose)
+        training = build_training_feed(
+            store, settings, strategy, examples=examples, warning=warning
+        )
+        closing.push_async_callback(training.aclose)
         coverage = restore_coverage(store)
         coordinator: Coordinator
-        enough = build_stop_conditions(
+        stop_rule = build_stop_conditions(
             settings, store, coverage, lambda: coordinator.progress().waiting, time.time
         )
         coordinator = Coordinator(
@@ -159,9 +161,9 @@ async def open_coordinator(
             settings=settings,
             strategy=strategy,
             generation=generation,
-            lessons=lessons,
+            training=training,
             coverage=coverage,
-            enough=enough,
+            stop_rule=stop_rule,
             languages=build_language_gate(settings),
             runner=runner,
             shards=shards,
