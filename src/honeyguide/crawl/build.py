@@ -106,20 +106,20 @@ def restore_link_history(
     """The link history of earlier runs, from the newest visits in the journal."""
     newest = store.counter.read_counts().visits
     judged = load_judged_pages(store, examples, labels)
-    link_knowledge = LinkHistory(
+    knowledge = LinkHistory(
         settings.topic.threshold, _build_authority(settings) if uses_authority else None, judged
     )
     for row in store.visits.iter_visits(since=max(0, newest - _RESTORED_VISITS)):
         if _was_asked(row):
-            link_knowledge.record_visit(_as_visit(row))
+            knowledge.record_visit(_as_visit(row))
             if row.has_page:
                 page = (
                     store.visits.rebuild_page(row)
                     if uses_authority and row.id > newest - _REREAD_VISITS
                     else None
                 )
-                link_knowledge.record_page(row.link, _inherited_worth(row, settings), (), page)
-    return link_knowledge
+                knowledge.record_page(row.link, _inherited_worth(row, settings), (), page)
+    return knowledge
 
 
 def restore_waiting_links(
@@ -276,19 +276,15 @@ async def open_crawl(
         # Example files are in the collection, and its learner reads them; shards have none.
         files = topics.load_all_example_files(folder, settings) if part is None else ()
         judged, labels = (*examples, *files), topics.best_example_labels(settings)
-        link_knowledge: LinkKnowledge | None = None
+        knowledge: LinkKnowledge | None = None
         if traits.uses_link_stats:
-            link_knowledge = restore_link_history(
-                store, settings, traits.uses_authority, judged, labels
-            )
+            knowledge = restore_link_history(store, settings, traits.uses_authority, judged, labels)
         elif traits.parent_score == "best":
-            link_knowledge = BestParent()
+            knowledge = BestParent()
         elif traits.parent_score in ("all", "each"):
             uses_neighbours = traits.uses_neighbours and settings.learn.teacher != "none"
             knowledge_type = MeanParent if traits.parent_score == "all" else ParentPlaces
-            link_knowledge = knowledge_type(
-                load_judged_pages(store, judged, labels), uses_neighbours
-            )
+            knowledge = knowledge_type(load_judged_pages(store, judged, labels), uses_neighbours)
         sources = None if engine is None else restore_source_bandit(store, settings)
         if languages is not None:
             languages.restore(store)
@@ -296,14 +292,12 @@ async def open_crawl(
         stages = PageStages(
             settings, scope_filter, store.duplicates.find_duplicate, words, languages
         )
-        if (
-            isinstance(link_knowledge, MeanParent | ParentPlaces)
-            and not settings.search.is_search_only
-        ):
-            restore_waiting_links(link_knowledge, store, settings, frontier, stages.admits_link)
+        follows = not settings.search.is_search_only
+        if follows and isinstance(knowledge, MeanParent | ParentPlaces):
+            restore_waiting_links(knowledge, store, settings, frontier, stages.admits_link)
         if (fresh or generation) and len(frontier):
             # The stored scores are those of the time when a link was found.
-            rerank = partial(rank_links, strategy, link_knowledge, anew=True)
+            rerank = partial(rank_links, strategy, knowledge, anew=True)
             frontier.rerank_all(partial(rerank, languages=languages, sources=sources))
         training: GenerationSource
         if part is not None:
@@ -319,34 +313,25 @@ async def open_crawl(
         if engine is not None and sources is not None:
             from honeyguide.search.session import build_search_session
 
-            lab, parts = fetcher is not None, (store, sources, own)
-            search = build_search_session(
-                engine,
-                settings,
-                *parts,
-                stages.admits_link,
-                link_knowledge,
-                clock,
-                labels,
-                judged,
-                lab=lab,
-            )
-        is_elsewhere = None
-        if part is not None and link_knowledge is not None and languages is None:
+            lab = fetcher is not None
+            parts = store, sources, own, stages.admits_link, knowledge, clock
+            search = build_search_session(engine, settings, *parts, labels, judged, lab=lab)
+        owns_url = None
+        if part is not None and knowledge is not None and languages is None:
             # With languages, a link is scored by its page, which only this shard has.
-            is_elsewhere = partial(_is_foreign_url, part)
+            owns_url = part.owns_url
         crawl = CrawlLoop(
             settings=settings,
             frontier=frontier,
             politeness=politeness,
             visit_runner=VisitRunner(
-                politeness, stages, network, frontier, clock, link_knowledge, sources, is_elsewhere
+                politeness, stages, network, frontier, clock, knowledge, sources, owns_url
             ),
             store=store,
             strategy=strategy,
             generation=generation,
             training=training,
-            link_knowledge=link_knowledge,
+            link_knowledge=knowledge,
             language_gate=languages,
             concurrency=FetchConcurrency(
                 min(settings.crawl.concurrency, affordable_fetches()),
@@ -444,10 +429,6 @@ def _build_politeness(store: Store, settings: Settings, now: float) -> Politenes
         lab=bool(settings.fetch.lab),
         began=now,
     )
-
-
-def _is_foreign_url(part: ShardHooks, url: Url) -> bool:
-    return not part.owns_url(url)
 
 
 async def _lab_hosts(network: Fetcher) -> frozenset[str]:

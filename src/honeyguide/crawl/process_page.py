@@ -112,9 +112,7 @@ class PageStages:
         self, candidate: Candidate, now: float, kind: FailureKind, detail: str, generation: int
     ) -> CrawlOutcome:
         """Not fetched at all, and for good."""
-        return CrawlOutcome(
-            _partial_visit(candidate, now, generation)(failure=Failure(kind, detail))
-        )
+        return _failed_visit(_partial_visit(candidate, now, generation), kind, detail)
 
     def fail_visit(
         self, candidate: Candidate, error: FetchError, now: float, streak: int, generation: int
@@ -162,7 +160,7 @@ class PageStages:
                 wanted=wanted,
             )
         except ParseError as error:
-            return CrawlOutcome(visit(failure=Failure("parse", str(error))))
+            return _failed_visit(visit, "parse", str(error))
         if page.media_type in LIST_MEDIA_TYPES:
             return self._process_list(candidate, page, visit)
         return self._process_page(candidate, page, visit, strategy)
@@ -175,27 +173,24 @@ class PageStages:
         location = _decode_utf8(response.header("location"))
         target = canonical_url(location, link.url)
         if target is None:
-            detail = f"it points to {location[:200]!a}"
-            return CrawlOutcome(visit(failure=Failure("protocol", detail)))
+            return _failed_visit(visit, "protocol", f"it points to {location[:200]!a}")
         visit = partial(visit, moved=target)
         if target == link.url:
             # A page that sends to itself wants its cookie back; three tries are enough.
             if candidate.tries < 2 and response.header("set-cookie"):
                 failure = Failure("too_many_redirects", "redirects to itself", final=False)
                 return CrawlOutcome(visit(failure=failure), retry_after_s=0.0)
-            failure = Failure("too_many_redirects", "it points to itself")
-            return CrawlOutcome(visit(failure=failure))
+            return _failed_visit(visit, "too_many_redirects", "it points to itself")
         if link.hops >= self.settings.fetch.redirects:
-            failure = Failure("too_many_redirects", f"more than {link.hops} hops, to {target}")
-            return CrawlOutcome(visit(failure=failure))
+            detail = f"more than {link.hops} hops, to {target}"
+            return _failed_visit(visit, "too_many_redirects", detail)
         channel = link.channel if link.channel in _KEPT_CHANNELS else "redirect"
         onward = link._replace(
             url=target, source=link.url, channel=channel, hops=link.hops + 1, inlinks=1
         )
         if refusal := self.scope_filter.find_refusal(onward):
             kind, why = refusal
-            failure = Failure(kind, f"it points to {target}: {why}")
-            return CrawlOutcome(visit(failure=failure))
+            return _failed_visit(visit, kind, f"it points to {target}: {why}")
         return CrawlOutcome(
             visit(), candidates=(Candidate(onward, candidate.score, candidate.score),)
         )
@@ -327,6 +322,11 @@ def _partial_visit(
         tries=candidate.tries + 1,
         response=response,
     )
+
+
+def _failed_visit(visit: partial[Visit], kind: FailureKind, detail: str) -> CrawlOutcome:
+    """A visit that brought nothing, for good."""
+    return CrawlOutcome(visit(failure=Failure(kind, detail)))
 
 
 def is_same_path(one: str, other: str) -> bool:

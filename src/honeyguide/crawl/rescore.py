@@ -20,7 +20,13 @@ from honeyguide.crawl import stopping
 from honeyguide.crawl.from_settings import build_strategy
 from honeyguide.crawl.live_generation import fall_back_to_generation, load_readable_generation
 from honeyguide.errors import ConfigError, ModelError, StoreError
-from honeyguide.languages.gate import LanguageGate, judge_page, worth_to_links
+from honeyguide.languages.gate import (
+    GatedStrategy,
+    LanguageGate,
+    build_language_gate,
+    judge_page,
+    worth_to_links,
+)
 from honeyguide.learning import topics
 from honeyguide.learning.coverage import Coverage
 from honeyguide.learning.topics import reread_page
@@ -231,27 +237,17 @@ class RescoreResult(NamedTuple):
 def current_judge(folder: Path, settings: Settings) -> tuple[Strategy, int]:
     """Who judges in this collection now: its live generation, and that generation's number; behind
     the language gate, where there is one."""
-    strategy, number = _live_strategy(folder, settings)
-    if not settings.topic.language:
-        return strategy, number
-    from honeyguide.languages.gate import GatedStrategy, build_language_gate
-
     languages = build_language_gate(settings)
-    if languages is None:
-        return strategy, number
+    strategy, number = None, 0
     if (folder / "collection.db").exists():
         with Store.open(folder, "read") as store:
-            languages.restore(store)
-    return cast("Strategy", GatedStrategy(strategy, languages)), number
-
-
-def _live_strategy(folder: Path, settings: Settings) -> tuple[Strategy, int]:
-    if (folder / "collection.db").exists():
-        with Store.open(folder, "read") as store:
-            found, live, _ = load_readable_generation(store, topics.topic_names(settings))
-            if found is not None:
-                return found, live
-    return build_strategy(settings), 0
+            strategy, number, _ = load_readable_generation(store, topics.topic_names(settings))
+            if languages is not None:
+                languages.restore(store)
+    strategy = strategy or build_strategy(settings)
+    if languages is not None:
+        return cast("Strategy", GatedStrategy(strategy, languages)), number
+    return strategy, number
 
 
 def rescore_pages(
@@ -261,9 +257,6 @@ def rescore_pages(
 
     Nobody may crawl meanwhile. Interrupted, it leaves whole batches, old or new.
     """
-    from honeyguide.crawl import stopping
-    from honeyguide.languages.gate import build_language_gate, judge_page
-
     threshold, languages = settings.topic.threshold, build_language_gate(settings)
     with Store.open(folder, "crawl", settings.store) as store:
         strategy, live, warning = _deciding_generation(store, settings)

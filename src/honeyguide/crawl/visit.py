@@ -103,8 +103,8 @@ class VisitRunner:
     """Gets the links of each page, if the strategy needs it."""
     source_bandit: SourceBandit | None = None
     """What links are worth by where they come from, where an engine is asked as well."""
-    is_elsewhere: Callable[[Url], bool] | None = None
-    """Links of other shards, which rank them: the yields of similar links are known there."""
+    owns_url: Callable[[Url], bool] | None = None
+    """Links of other shards are ranked there: the yields of similar links are known there."""
     _bugs: int = 0
     _mapped: set[str] = field(default_factory=set)
     """Origins whose sitemaps are on their way."""
@@ -186,9 +186,9 @@ class VisitRunner:
         if languages is not None and outcome.read is not None:
             languages.record_page(outcome.read)
         far = []
-        if self.is_elsewhere is not None:
-            far = [link for link in fresh if self.is_elsewhere(link.url)]
-            fresh = [link for link in fresh if not self.is_elsewhere(link.url)] if far else fresh
+        if self.owns_url is not None:
+            far = [link for link in fresh if not self.owns_url(link.url)]
+            fresh = [link for link in fresh if self.owns_url(link.url)] if far else fresh
         scores = rank_links(strategy, self.link_knowledge, fresh, languages, self.source_bandit)
         near = map(Candidate, fresh, scores, scores)
         return (*near, *(Candidate(link, link.parent, link.parent) for link in far))
