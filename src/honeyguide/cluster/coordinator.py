@@ -92,9 +92,9 @@ class VisitSync:
 
 # -- Termination detection --
 #
-# Every shard stands still, and each letter that it wrote is committed where it belongs; asked
-# again, none of them wrote or heard one in between. (After Mattern 1987, the four-counter method:
-# because a shard only stands still when its letters were heard, two of the four counters are zero.)
+# The crawl is over when every shard is idle, each link batch is committed by its receiver, and in a
+# second round no shard sent or received one in between. (After Mattern 1987, the four-counter
+# method: an idle shard has no unacknowledged batch, so two of the four counters are zero.)
 
 
 class TerminationDetector:
@@ -199,7 +199,7 @@ class CrawlBudget:
 
 
 _GRACE_S = 30.0
-"""How long the last lesson may take."""
+"""Seconds that the last training run may take."""
 
 
 @dataclass
@@ -265,7 +265,7 @@ class CentralLearner:
             self.send(shard, messages.SeedUpdate(sown))
 
     async def finish(self) -> None:
-        """What is known of the topic by now must do, or nothing would have been judged."""
+        """Train with the examples so far, if pages are not judged yet; wait for the last run."""
         if self.corrector.unknown_count:
             self.training.stop_waiting()
             self._updater.start_if_due()
@@ -284,7 +284,7 @@ class CentralLearner:
             self.send(shard, self.generation_update())
 
     def _read_visits(self, since: int) -> Iterator[Visit]:
-        """Visits of the collection, as far as anybody learns from them."""
+        """Visits of the collection, with pages as far as learning needs them."""
         for row in self.store.visits.iter_visits(since=since):
             verdict = None if row.verdict is None else Verdict(row.verdict, row.verdict_reasons)
             if verdict is not None and row.ungated is not None:
@@ -303,18 +303,17 @@ class CentralLearner:
 
 # -- The coordinator --
 #
-# Shards do the work and keep what they did. The coordinator gathers their visits into the
-# collection, where every other command finds them; it hears labels, teaches generations, hands out
-# the budget, and says when it is enough. It may die and come back: shards and collection know how
-# far they are.
+# Shards crawl and store their visits. The coordinator copies the visits to the collection, where
+# every other command finds them; it reads labels, trains generations, grants visits and decides
+# when the crawl ends. It may die and be restarted: shards and collection store how far they are.
 
 
 _POLL_S = 0.1
-"""It looks up at least this often."""
+"""Seconds between two steps of the loop, at most."""
 _LABELS_S = 1.0
-"""How often people's labels are looked for."""
+"""Seconds between two queries for new labels."""
 _NOTE_S = 1.0
-"""How often is written down what people see of a crawl that runs."""
+"""Seconds between two writes of the number of waiting links and the coverage."""
 
 
 @dataclass
@@ -441,7 +440,7 @@ class Coordinator:
         return "an error occurred"
 
     async def _process_inbox(self) -> None:
-        """Wait for what comes, and take it in; ask for visits that wait to be gathered."""
+        """Wait for messages, process them, and request visits that are not collected yet."""
         await self.runner.wait_until_sent()
         try:
             async with asyncio.timeout(_POLL_S):
@@ -518,7 +517,7 @@ class Coordinator:
             self._notes.append(f"shard {state.shard} repeats {again} visits")
 
     def _start_budget(self) -> bool:
-        """Whether all shards are there, and what they did before is gathered."""
+        """Whether all shards reported, and their earlier visits are collected."""
         if len(self.states) < self.shards:
             return False
         if any(map(self._sync.is_behind, self.states.values())):
@@ -555,7 +554,7 @@ class Coordinator:
         return ""
 
     async def _finish_shards(self, reason: str) -> None:
-        """All shards stop; what they did is gathered to the last visit."""
+        """Stop all shards and collect their visits to the last."""
         self._reason = reason or "an error occurred"
         self._send_all(messages.StopRequest(self._reason))
         late = self.clock() + self.runner.grace_s
@@ -590,7 +589,7 @@ class Coordinator:
             self._learner.learn_from_visits(taken.first - 1)
 
     def _save_waiting_count(self) -> None:
-        """What people see of a crawl that runs."""
+        """Store the number of waiting links and the coverage, for readers of a running crawl."""
         self._noted_at = self.clock()
         with self.store.transaction():
             waiting = sum(state.waiting for state in self.states.values())
@@ -648,7 +647,7 @@ class Coordinator:
 
 
 def _error_of_shard(ended: messages.ShardEnded) -> BaseException:
-    """What broke there, as it would have broken here."""
+    """The exception of a shard, of the same class where it is one of ours."""
     kind = getattr(errors, ended.error, None)
     if isinstance(kind, type) and issubclass(kind, HoneyguideError):
         return kind(ended.message)

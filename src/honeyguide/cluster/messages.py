@@ -1,8 +1,8 @@
 """Messages between shards and their coordinator, encoded with msgpack, and the outbox that
 delivers batches of links reliably.
 
-Everything may be said twice, and nothing depends on the order in which different speakers are
-heard.
+Every message may arrive twice, and nothing depends on the order of messages from different
+senders.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ COORDINATOR = -1
 
 
 class ShardPlan(msgspec.Struct, frozen=True):
-    """What a shard is to do."""
+    """The settings of one shard."""
 
     shard: int
     shards: int
@@ -121,13 +121,13 @@ class GenerationUpdate(_Message, frozen=True):
 
 
 class LabelUpdate(_Message, frozen=True):
-    """What people said of your pages."""
+    """New labels of pages of the shard."""
 
     labels: dict[Url, float]
 
 
 class SeedUpdate(_Message, frozen=True):
-    """Somebody wants these visited."""
+    """New seeds."""
 
     urls: list[Url]
 
@@ -152,13 +152,13 @@ class TerminationProbe(_Message, frozen=True):
 
 
 class StopRequest(_Message, frozen=True):
-    """Finish what is under way; your visits will be gathered."""
+    """Finish running visits; they will be collected."""
 
     reason: str
 
 
 class ExitRequest(_Message, frozen=True):
-    """Nothing more is wanted of you."""
+    """End the process."""
 
 
 # -- to the coordinator ----------------------------------------------------------------------
@@ -210,7 +210,7 @@ class CheckpointStatus(_Message, frozen=True):
     lost: int
     """Visits whose records in WARC files were lost with machines."""
     under_way: int
-    """Letters that are not where they belong."""
+    """Batches that are not acknowledged."""
 
 
 class ShardVisits(_Message, frozen=True):
@@ -224,7 +224,7 @@ class ShardVisits(_Message, frozen=True):
 
 
 class ShardEnded(_Message, frozen=True):
-    """The ring stands still."""
+    """The crawl loop of a shard ended."""
 
     shard: int
     trouble: str = ""
@@ -292,9 +292,9 @@ def _clean_link(link: Link) -> Link:
 
 # -- Outbox of link batches --
 #
-# A letter is written in the transaction that writes its pages, sent when that is committed, and
-# kept until the shard that it is for says that it has committed it. A window of letters is under
-# way to each shard; the others wait on disk.
+# A batch is written in the transaction that writes its pages, sent when that is committed, and
+# stored until the receiver acknowledges that it committed the batch. A window of batches is in
+# flight to each shard; the others wait on disk.
 
 
 IN_FLIGHT_WINDOW = 8
@@ -302,7 +302,7 @@ IN_FLIGHT_WINDOW = 8
 RESEND_S = 15.0
 """Seconds after which an unacknowledged batch is sent again."""
 BACKLOG_LIMIT = 512
-"""Letters that wait for one shard before ours slows down."""
+"""Batches that wait for one shard before ours slows down."""
 
 DROP_TOGETHER = 64
 """Acknowledged batches that are deleted together, because each deletion costs a transaction."""
@@ -357,12 +357,12 @@ class LinkOutbox:
 
     @property
     def unacknowledged(self) -> int:
-        """Letters that are not where they belong."""
+        """Batches that are not acknowledged."""
         return sum(way.written - way.heard for way in self._ways.values())
 
     @property
     def is_full(self) -> bool:
-        """Somebody does not keep up with us."""
+        """Whether another shard does not keep up."""
         return any(way.written - way.heard > BACKLOG_LIMIT for way in self._ways.values())
 
     def queue_batch(self, shard: int, data: bytes) -> None:

@@ -53,11 +53,11 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _TICK_S = 0.25
-"""How often it says how it stands."""
+"""Seconds between two status messages."""
 _FOLDER_WAIT_S = 20.0
-"""How long it waits for its own folder."""
+"""Seconds to wait for a locked folder."""
 _CLUSTER_WINDOW = 128
-"""Letters to one shard that are under way on a cluster, where each waits for two saves."""
+"""Unacknowledged batches to one shard on a cluster, where each waits for two saves."""
 
 SendMessage = Callable[[messages.Message], None]
 
@@ -168,7 +168,7 @@ class Shard:
         clock: Callable[[], float] = time.time,
         checkpointer: Checkpointer | None = None,
     ) -> None:
-        """``keeping``: its life with the vault, on a cluster."""
+        """``checkpointer``: saves to the vault, on a cluster."""
         self._plan = plan
         self._send = send
         self._clock = clock
@@ -231,7 +231,7 @@ class Shard:
             self._send(messages.ShardEnded.from_error(self._plan.shard, error))
 
     async def _open_loop(self, open_: AsyncExitStack) -> CrawlLoop:
-        """Its ring. One that ran before, and whose coordinator died, may still be finishing."""
+        """Open the crawl loop. A shard of a coordinator that died may still hold the folder."""
         folder = Path(self._plan.folder)
         for _ in range(round(_FOLDER_WAIT_S / _TICK_S)):
             try:
@@ -243,7 +243,7 @@ class Shard:
         return await open_.enter_async_context(made)
 
     def leave(self) -> None:
-        """Nobody is left to talk to: finish what is under way, and go."""
+        """The coordinator is gone, or asks for it: finish running visits and end."""
         self._allowance.why = self._allowance.why or "the coordinator is gone"
         if self._crawl is not None:
             self._crawl.wake()
@@ -325,7 +325,7 @@ class Shard:
         crawl.wake()
 
     def _rank_links(self, links: Sequence[tuple[float, Link]], crawl: CrawlLoop) -> list[Candidate]:
-        """Links from elsewhere; with a ledger, what they are worth is known here."""
+        """Links of other shards; with link knowledge, this shard ranks them."""
         if crawl.link_knowledge is None:
             return [Candidate(link, score, score) for score, link in links]
         found: dict[str, list[Link]] = {}
@@ -377,7 +377,7 @@ class Shard:
                 own_number, own, longest, self._send, note, checkpointer.send_when_saved
             )
             loans.restore_lent_hosts(_load_lent_hosts(store), self._clock())
-        # Where links are served as they were found, the first sighting says it all.
+        # Where links are served in the order they were found, only the first sighting counts.
         often = 1 if self._part.strategy.traits.order == "breadth" else SIGHTINGS
         self._frontier = ShardedFrontier(own, self._partition, post, loans, self._clock, often)
         return self._frontier
@@ -422,7 +422,7 @@ class Shard:
         return crawl.tally.visits + len(crawl.under_way())
 
     def _report_state(self) -> None:
-        """How it stands, to the coordinator."""
+        """Send the status to the coordinator."""
         self._report_due = False
         crawl, frontier, limit = self._crawl, self._frontier, self._allowance
         if crawl is None or frontier is None:
@@ -467,7 +467,7 @@ def _load_lent_hosts(store: Store) -> list[str]:
 #
 # ``python -m honeyguide.cluster.shard FD``
 #
-# It talks through the socket that it was started with, and ends when that closes.
+# The process exchanges messages through the socket it was started with, and ends when that closes.
 
 
 _PLAN_DECODER = msgspec.msgpack.Decoder(messages.ShardPlan)
