@@ -107,7 +107,7 @@ def test_two_sites_whose_robots_point_at_each_other_are_left_alone(tmp_path: Pat
         web.answers[f"{site}/robots.txt"] = (301, {"Location": f"{other}/robots.txt"}, "")
     report = crawl(tmp_path, web, [f"{site}/" for site in sites], crawl={"patience_s": 100})
     assert web.paths() == []
-    assert {row.detail for row in rows(tmp_path).values()} == {"robots.txt cannot be had"}
+    assert {row.detail for row in rows(tmp_path).values()} == {"robots.txt could not be fetched"}
     assert 60 <= report.seconds < 120
 
 
