@@ -16,7 +16,7 @@ from honeyguide.store.database import Database
 from honeyguide.store.versions import VersionTable, body_digest
 from honeyguide.types import Request, Response, Url
 from honeyguide.watch.compare.page_change import compare_snapshots
-from honeyguide.watch.visit.revisit import DuePage
+from honeyguide.watch.revisit_flow import DuePage
 
 GROUP = 64
 """Versions that are committed together, in every configuration."""

@@ -35,11 +35,11 @@ from honeyguide.watch.notify.channels import (
 )
 from honeyguide.watch.notify.delivery import NotifyLoop, NotifyRule, is_wanted
 from honeyguide.watch.record import schedule_page
+from honeyguide.watch.revisit_flow import RevisitFlow
 from honeyguide.watch.schedule.change_rate import START_BELIEF, RatePriors
 from honeyguide.watch.schedule.prices import DAY, WatchBudget
 from honeyguide.watch.schedule.schedule import Schedule, VisitExplanation
 from honeyguide.watch.state import RevisitState
-from honeyguide.watch.visit.flow import RevisitFlow
 from honeyguide.watch.watcher import DiscoveryQueue, Watcher
 
 _FEED_CHANGES, _FEED_SCAN = 100, 5_000
@@ -84,7 +84,7 @@ async def open_watch(
         priors.learn_all((row.url, row.rate) for row in store.watched.iter_rows() if row.rate)
         relevance = _relevance_of_text(strategy)
 
-        def heard(entry: RobotsEntry) -> None:
+        def keep_robots(entry: RobotsEntry) -> None:
             store.robots.save_robots(*entry)
             schedule.spent(clock())
 
@@ -99,7 +99,7 @@ async def open_watch(
             book.previous_version,
             partial(revisit_comparison.compare_response, relevance=relevance),
             per_site=settings.politeness.concurrent_hosts_per_domain,
-            heard=heard,
+            on_robots=keep_robots,
             fetchers=FetchConcurrency(affordable_fetches()),
             clock=clock,
         )

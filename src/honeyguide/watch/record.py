@@ -17,6 +17,7 @@ from honeyguide.watch.compare.revisit_comparison import (
     health_news,
 )
 from honeyguide.watch.compare.volatile import VolatileMemory, observe_unchanged
+from honeyguide.watch.revisit_flow import RevisitOutcome
 from honeyguide.watch.schedule.change_rate import (
     Belief,
     estimate_rate,
@@ -24,7 +25,6 @@ from honeyguide.watch.schedule.change_rate import (
     update_belief,
 )
 from honeyguide.watch.schedule.schedule import Schedule
-from honeyguide.watch.visit.revisit import RevisitOutcome
 
 _HOUR = 3_600.0
 _DAY = 86_400.0

@@ -27,8 +27,8 @@ from honeyguide.watch.compare.page_change import compare_snapshots
 from honeyguide.watch.compare.volatile import VolatileMemory, common_masks
 from honeyguide.watch.notify.delivery import NotifyRule, queue_change
 from honeyguide.watch.record import HeldChange, RevisitRecord
+from honeyguide.watch.revisit_flow import DuePage, RevisitOutcome
 from honeyguide.watch.schedule.change_rate import Belief, RatePriors
-from honeyguide.watch.visit.revisit import DuePage, RevisitOutcome
 
 _log = getLogger(__name__)
 

@@ -27,11 +27,10 @@ from honeyguide.watch.compare.revisit_comparison import PreviousVersion, Revisit
 from honeyguide.watch.compare.volatile import VolatileMemory
 from honeyguide.watch.notify.delivery import NotifyLoop
 from honeyguide.watch.record import RevisitRecord
+from honeyguide.watch.revisit_flow import DuePage, RevisitFlow, RevisitOutcome
 from honeyguide.watch.schedule.change_rate import estimate_rate
 from honeyguide.watch.schedule.schedule import Schedule
 from honeyguide.watch.state import RevisitState, VisitPurpose
-from honeyguide.watch.visit.flow import RevisitFlow
-from honeyguide.watch.visit.revisit import DuePage, RevisitOutcome
 
 _MAX_LINKS = 2_000
 """Links that are remembered; the worst are forgotten first."""

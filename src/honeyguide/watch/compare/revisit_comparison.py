@@ -18,7 +18,7 @@ from honeyguide.types import Response, Url
 from honeyguide.url import canonical_url
 from honeyguide.watch.compare import volatile
 from honeyguide.watch.compare.page_change import RelevanceFunction, compare_snapshots
-from honeyguide.watch.visit.revisit import DuePage
+from honeyguide.watch.revisit_flow import DuePage
 
 _START = 65_536
 """Bytes of a body that are searched."""
