@@ -36,8 +36,8 @@ from honeyguide.watch.notify.channels import (
 from honeyguide.watch.notify.delivery import NotifyLoop, NotifyRule, is_wanted
 from honeyguide.watch.record import schedule_page
 from honeyguide.watch.revisit_flow import RevisitFlow
-from honeyguide.watch.schedule.change_rate import START_BELIEF, RatePriors
-from honeyguide.watch.schedule.prices import DAY, WatchBudget
+from honeyguide.watch.schedule.change_rate import DAY, START_BELIEF, RatePriors
+from honeyguide.watch.schedule.prices import WatchBudget
 from honeyguide.watch.schedule.schedule import Schedule, VisitExplanation
 from honeyguide.watch.state import RevisitState
 from honeyguide.watch.watcher import DiscoveryQueue, Watcher
@@ -237,7 +237,7 @@ class VisitForecast:
         return len(self._schedule)
 
     def explain_visit(self, url: Url) -> VisitExplanation | None:
-        """None: it is not watched, or paused."""
+        """None: it is not watched."""
         return self._schedule.explain_visit(url, self.at)
 
     def next_visits(self, count: int) -> list[tuple[Url, float]]:
