@@ -31,7 +31,7 @@ from honeyguide.watch.manual_edits import ListAction, WatchMasks
 from honeyguide.watch.schedule.change_rate import estimate_rate
 
 if TYPE_CHECKING:
-    from honeyguide.watch.imports.plain import SkippedEntry
+    from honeyguide.watch.list_formats import SkippedEntry
     from honeyguide.watch.schedule.schedule import VisitExplanation
     from honeyguide.watch.watcher import Watcher, WatchProgress
 
@@ -183,7 +183,7 @@ class WatchList(ResultTable[WatchedRow]):
 
     def import_file(self, path: str | Path) -> ListImport:
         """Add the pages of a file: addresses, CSV, changedetection.io, urlwatch or webchanges."""
-        from honeyguide.watch.imports.watch_list import load_watch_list
+        from honeyguide.watch.list_import import load_watch_list
 
         found = load_watch_list(Path(path))
         if not found.pages:
