@@ -16,9 +16,9 @@ from honeyguide.change import Change, PageEdit
 from honeyguide.types import Url
 from honeyguide.url import canonical_url
 from honeyguide.watch.notify.message import (
+    HTML_FORMAT,
     SHOWN_ENTRIES,
     ChangeMessage,
-    HtmlFormat,
     batch_changes,
     clean_line,
     compose_message,
@@ -298,5 +298,5 @@ def test_clean_keeps_what_people_write() -> None:
     assert clean_line(text) == text
     assert escape_markdown("a_b *c* <d> & @me") == r"a\_b \*c\* &lt;d&gt; &amp; @" + "\u200bme"
     assert "\n".join(
-        entry_lines(digest_entries([change("https://e.org/", news(text))])[0], HtmlFormat())
+        entry_lines(digest_entries([change("https://e.org/", news(text))])[0], HTML_FORMAT)
     ).count(text)

@@ -165,10 +165,7 @@ def record_problem(
         return RevisitRecord(row)  # a site that is being mended answers so, too
     if finding.kind == "moved":
         row = row._replace(note=f"moved to {finding.detail}")
-        return RevisitRecord(
-            row, change=_health_change(row, outcome, health_news(was, finding)), problem="moved"
-        )
-    if gone and row.failures >= gone_after:
+    elif gone and row.failures >= gone_after:
         row = row._replace(state="gone")
     return RevisitRecord(
         row, change=_health_change(row, outcome, health_news(was, finding)), problem=finding.kind

@@ -50,12 +50,19 @@ class BlockMatching(NamedTuple):
     kept_new: list[int]
     """Places of the blocks that are the same, ascending."""
 
-    def above_old(self, old: Sequence[Block], at: int) -> BlockAnchor:
-        """The last block before this place that is the same in both versions."""
-        return _anchor_above(self.kept_old, old, at)
-
-    def above_new(self, new: Sequence[Block], at: int) -> BlockAnchor:
-        return _anchor_above(self.kept_new, new, at)
+    def sides(
+        self, pair: BlockPair, old: Sequence[Block], new: Sequence[Block]
+    ) -> list[tuple[Block, BlockAnchor]]:
+        """The block in each version that has it, the old one first, with the last block before it
+        that is the same in both versions."""
+        return [
+            (blocks[at], _anchor_above(same, blocks, at))
+            for same, blocks, at in (
+                (self.kept_old, old, pair.old),
+                (self.kept_new, new, pair.new),
+            )
+            if at >= 0
+        ]
 
 
 def match_blocks(old: Sequence[Block], new: Sequence[Block]) -> BlockMatching:

@@ -17,7 +17,7 @@ from honeyguide.parse.blocks import read_snapshot
 from honeyguide.types import Response, Url
 from honeyguide.url import canonical_url
 from honeyguide.watch.compare import volatile
-from honeyguide.watch.compare.page_change import RelevanceFunction, compare_snapshots
+from honeyguide.watch.compare.page_change import RelevanceFunction, compare_snapshots, element_names
 from honeyguide.watch.revisit_flow import DuePage
 
 _START = 65_536
@@ -141,7 +141,7 @@ def _detect_wall(
 def _detect_soft_404(now: Snapshot, before: Snapshot | None) -> HealthFinding | None:
     if before is None or _remaining_share(before, now) > _LITTLE:
         return None
-    headings = [now.title, *(b.text for b in now.blocks if _last_element(b.path) in _HEADINGS)]
+    headings = [now.title, *(b.text for b in now.blocks if element_names(b.path)[-1] in _HEADINGS)]
     phrase = next((found[0] for text in headings[:20] if (found := _NOT_FOUND(text[:300]))), "")
     if not phrase and len(text := _main_text(now)) <= _SHORT // 4 and (found := _NOT_FOUND(text)):
         phrase = found[0]
@@ -158,10 +158,6 @@ def _decode_utf8(header: str) -> str:
         return header
 
 
-def _last_element(path: str) -> str:
-    return path.rpartition("/")[2].partition(".")[0].partition("#")[0]
-
-
 def _main_text(snapshot: Snapshot) -> str:
     """What a page says about its matter, and its title."""
     main = [block.text for block in snapshot.blocks if block.weight >= 0.5]
@@ -171,12 +167,9 @@ def _main_text(snapshot: Snapshot) -> str:
 def _remaining_share(before: Snapshot, now: Snapshot) -> float:
     """Share of a version's weighty text that is in another one, block by block."""
     present = {block.text for block in now.blocks}
-    whole = left = 0.0
-    for block in before.blocks:
-        amount = block.weight * len(block.text)
-        whole += amount
-        if block.text in present:
-            left += amount
+    amounts = [(block.weight * len(block.text), block.text in present) for block in before.blocks]
+    whole = sum(amount for amount, _ in amounts)
+    left = sum(amount for amount, remains in amounts if remains)
     return left / whole if whole else 1.0
 
 

@@ -22,9 +22,9 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 from honeyguide.change import Change
 from honeyguide.errors import ConfigError, DiskFull, StoreError
 from honeyguide.watch.notify.message import (
+    HTML_FORMAT,
     ChangeMessage,
     DigestEntry,
-    HtmlFormat,
     clean_line,
     digest_entries,
     entry_headline,
@@ -170,7 +170,7 @@ def _entry_title(entry: DigestEntry) -> str:
 
 
 def _entry_html(entry: DigestEntry) -> str:
-    return "\n".join(entry_lines(entry, HtmlFormat()))
+    return "\n".join(entry_lines(entry, HTML_FORMAT))
 
 
 def _feed_time(at: float) -> datetime:
