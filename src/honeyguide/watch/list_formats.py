@@ -6,10 +6,12 @@ import csv
 import io
 import json
 import re
+import tomllib
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib.resources import files
 from itertools import islice
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 
@@ -23,18 +25,12 @@ MAX_PAGES = 200_000
 _MAX_NAME = 300
 _MAX_TAGS = 50
 _MAX_URL = 2083
-_UNITS = {
-    "s": 1, "sec": 1, "second": 1, "m": 60, "min": 60, "minute": 60, "h": 3600, "hour": 3600,
-    "d": 86400, "day": 86400, "w": 604800, "week": 604800,
-}  # fmt: skip
-WHOLE_PAGE = "the whole page is compared; what changes at every visit is masked automatically"
-USE_RULES = "choose changes with the words and kinds of a rule"
-NO_BROWSER = "pages are read without a browser; what scripts write is not seen"
 SENDS_FORM = "it sends a form; only pages that have an address of their own are watched"
-SAME_HEADERS = "all pages are asked for with the same headers"
-SET_PROXY = "set fetch.proxy for the whole collection"
-"""Reasons why something cannot be carried over."""
-
+FORMAT_TABLES: dict[str, Any] = tomllib.loads(
+    files("honeyguide.watch").joinpath("list_formats.toml").read_text("utf-8")
+)
+"""Names in the lists of other programs, and reasons why something cannot be carried over."""
+_UNITS: dict[str, int] = FORMAT_TABLES["units"]
 Value = TypeVar("Value")
 
 _PIECE = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)\s*([a-z]+[\s,]*|$)").match
@@ -143,12 +139,6 @@ def _is_named(url: Url) -> bool:
 # -- Lists and tables --
 
 
-_COLUMNS = {
-    "url": ("url", "address", "link", "uri", "page", "website"),
-    "name": ("name", "title", "label"),
-    "interval": ("interval", "interval_s", "every", "check every", "frequency"),
-    "tags": ("tags", "tag", "groups", "group", "labels"),
-}
 _PROBE = 20
 """Lines that are looked at to see what separates the columns."""
 
@@ -215,7 +205,7 @@ def find_headings(cells: list[str]) -> dict[str, int]:
     names = [cell.strip().lower() for cell in cells]
     found = {
         column: at
-        for column, words in _COLUMNS.items()
+        for column, words in FORMAT_TABLES["columns"].items()
         if (at := next((names.index(word) for word in words if word in names), -1)) >= 0
     }
     return found if "url" in found else {}
@@ -257,16 +247,6 @@ _ALL = 100_000_000
 """Most bytes that are unpacked of one backup."""
 _MEMBERS = 1_000_000
 _WANTED = ("/watch.json", "/tag.json", "changedetection.json", "url-watches.json")
-
-_WHYS = {
-    "include_filters": WHOLE_PAGE, "subtractive_selectors": WHOLE_PAGE, "extract_text": WHOLE_PAGE,
-    "ignore_text": WHOLE_PAGE, "trigger_text": USE_RULES, "text_should_not_be_present": USE_RULES,
-    "conditions": USE_RULES, "browser_steps": NO_BROWSER, "webdriver_js_execute_code": NO_BROWSER,
-    "headers": SAME_HEADERS,
-    "proxy": SET_PROXY,
-    "notification_urls": "write them into the collection's channels; they hold passwords",
-    "llm_intent": USE_RULES,
-}  # fmt: skip
 
 
 def read_backup(file: BinaryIO) -> ImportCollector:
@@ -382,11 +362,12 @@ def _take_watch(
         paused=bool(watch.get("paused")),
     ):
         return
-    for key, why in _WHYS.items():
+    reasons: dict[str, str] = FORMAT_TABLES["changedetection"]
+    for key, why in reasons.items():
         if watch.get(key):
             collector.skip_entry(where, key, why)
     if _get_typed(watch, "fetch_backend", str) not in ("", "system", "html_requests"):
-        collector.skip_entry(where, "fetch_backend", NO_BROWSER)
+        collector.skip_entry(where, "fetch_backend", reasons["browser_steps"])
     if _get_typed(watch, "processor", str) not in ("", "text_json_diff"):
         collector.skip_entry(
             where, "processor", "prices and stock that a page states are found automatically"

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from honeyguide.errors import ConfigError
 from honeyguide.watch import list_formats
-from honeyguide.watch.list_formats import ImportCollector
+from honeyguide.watch.list_formats import FORMAT_TABLES, ImportCollector
 from honeyguide.watch.notify.message import clean_line
 
 _TEXT = 20_000_000
@@ -110,12 +110,6 @@ def _imported_list(form: str, collector: ImportCollector) -> ImportedWatchList:
 _MAX_EVENTS, _MAX_DEPTH = 2_000_000, 100
 _MAX_ITEMS = 100
 """Items of a list of tags."""
-_HINTS = {
-    "cannot start any token": "indent with spaces, and put a text that begins so in quotes",
-    "mapping values": "a text with a colon and a space in it must be in quotes",
-    "expected ':'": "each line of a job is a key and a value, such as url: https://example.org/",
-}
-"""By what PyYAML says: how to mend it."""
 
 
 class YamlMark(Enum):
@@ -174,7 +168,14 @@ def _parse_events(text: str) -> Iterator[Any]:
     except yaml.MarkedYAMLError as error:
         line, start = error.problem_mark.line + 1, error.context_mark
         began = f", {error.context} of line {start.line + 1}" if start else ""
-        hint = next((f"; {fix}" for part, fix in _HINTS.items() if part in error.problem), "")
+        hint = next(
+            (
+                f"; {fix}"
+                for part, fix in FORMAT_TABLES["yaml_hints"].items()
+                if part in error.problem
+            ),
+            "",
+        )
         raise ConfigError(f"line {line}: {error.problem}{began}{hint}") from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, text.find(chr(error.character))) + 1
@@ -218,39 +219,9 @@ def _read_value(events: Iterator[Any], event: Any) -> JobValue:
     return tuple(item for item in items if item) if flat else YamlMark.NESTED
 
 
-_SILENT_KEYS = frozenset({
-    "url", "navigate", "name", "tags", "enabled", "kind", "note", "user_visible_url",
-    "index_number", "guid",
-    # How errors and caches are handled: we have our own ways.
-    "max_tries", "timeout", "ignore_cached", "ignore_connection_errors", "ignore_timeout_errors",
-    "ignore_too_many_redirects", "ignore_incomplete_reads", "ignore_http_error_codes",
-    "ignore_dh_key_too_small", "no_conditional_request", "suppress_errors",
-    "suppress_error_ended", "suppress_repeated_errors", "treat_new_as_changed", "same_site_delay",
-    "http_client", "retries", "no_redirects",
-    # How a difference is drawn.
-    "contextlines", "is_markdown", "monospace", "markdown_padded_tables", "compared_versions",
-})  # fmt: skip
-_WHYS = {
-    "filter": list_formats.WHOLE_PAGE,
-    "diff_filter": list_formats.USE_RULES,
-    "differ": "changes are shown in words",
-    "additions_only": "additions and removals are both reported",
-    "deletions_only": "additions and removals are both reported",
-    "use_browser": list_formats.NO_BROWSER,
-    "cookies": "pages behind a login are not watched",
-    "headers": list_formats.SAME_HEADERS,
-    "proxy": list_formats.SET_PROXY,
-    "ssl_no_verify": "certificates are always checked",
-    "encoding": "the encoding is detected",
-}
-_SYNONYMS = {
-    "filters": "filter", "diff_filters": "diff_filter", "diff_tool": "differ",
-    "http_proxy": "proxy", "https_proxy": "proxy",
-}  # fmt: skip
-_BROWSER_KEYS = frozenset({
-    "wait_until", "wait_for", "wait_for_selector", "wait_for_timeout", "wait_for_url", "browser",
-    "useragent", "init_script", "evaluate", "block_elements", "navigate_timeout",
-})  # fmt: skip
+_SILENT_KEYS = frozenset(FORMAT_TABLES["job_keys"]["silent"])
+_BROWSER_KEYS = frozenset(FORMAT_TABLES["job_keys"]["browser"])
+_REASONS: dict[str, str] = FORMAT_TABLES["jobs"]
 _NO = frozenset({"false", "no", "off", "n"})
 _NOTHING = frozenset({"", "~", "null"}) | _NO
 
@@ -306,9 +277,11 @@ def _report_key(collector: ImportCollector, where: str, key: str, value: JobValu
             where, key, "what is merged from another job is not read; write it out"
         )
     elif key == "navigate" or key in _BROWSER_KEYS:
-        collector.skip_entry(where, clean_line(key, 40), _WHYS["use_browser"])
+        collector.skip_entry(where, clean_line(key, 40), _REASONS["use_browser"])
     elif key not in _SILENT_KEYS and _value_text(value).lower() not in _NOTHING:
-        why = _WHYS.get(_SYNONYMS.get(key, key), "there is no equivalent here")
+        why = _REASONS.get(
+            FORMAT_TABLES["job_synonyms"].get(key, key), "there is no equivalent here"
+        )
         collector.skip_entry(where, clean_line(key, 40), why)
 
 
