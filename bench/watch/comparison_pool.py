@@ -152,7 +152,7 @@ class PooledRevisitFlow(RevisitFlow[Old, Found]):
     def _is_busy(self) -> bool:
         return bool(self._futures or self._bodies) or super()._is_busy()
 
-    async def _abandon_visits(self, pump: asyncio.Task[None] | None) -> None:
+    async def _abandon_visits(self, pump: asyncio.Task[None]) -> None:
         self._bodies.clear()
         for future in self._futures:
             future.cancel()

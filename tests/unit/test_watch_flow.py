@@ -67,9 +67,14 @@ def flow(web: FakeWeb, **more: Any) -> RevisitFlow[str, str]:
     )  # fmt: skip
 
 
+async def each(pages: Iterable[DuePage]) -> AsyncIterator[DuePage]:
+    for page in pages:
+        yield page
+
+
 def outcomes(made: Callable[[], RevisitFlow[str, str]], pages: Iterable[DuePage]) -> Outcomes:
     async def collect() -> Outcomes:
-        return [outcome async for outcome in made().run(pages)]
+        return [outcome async for outcome in made().run(each(pages))]
 
     return simulate(collect())
 
@@ -190,7 +195,7 @@ def test_two_sites_whose_robots_point_at_each_other_do_not_wait_for_ever() -> No
     async def collect() -> Outcomes:
         async with asyncio.timeout(3600):
             made = flow(web, on_robots=heard.append)
-            return [outcome async for outcome in made.run([due(f"{site}/") for site in sites])]
+            return [outcome async for outcome in made.run(each(due(f"{site}/") for site in sites))]
 
     first, second = simulate(collect())
     assert first.state == "later"
@@ -276,7 +281,7 @@ def test_large_bodies_are_compared_elsewhere() -> None:
             clock=web.now,
         )
         made_of = [due(f"http://h{n}.org/") for n in range(1, 9)]
-        return [outcome async for outcome in made.run(made_of)]
+        return [outcome async for outcome in made.run(each(made_of))]
 
     web.latency = 0.001
     with ThreadPoolExecutor(2) as pool:
@@ -310,7 +315,7 @@ def test_bytes_are_bounded_while_nobody_takes_them() -> None:
         pages = [due(f"http://h{n}.org/")._replace(size=10_000) for n in range(100)]
         most = taken = 0
         early = 0
-        async for _ in made.run(pages):
+        async for _ in made.run(each(pages)):
             taken += 1
             await asyncio.sleep(1)
             most = max(most, made.held_bytes)
@@ -381,7 +386,7 @@ def test_it_stops_when_told_and_gives_up_when_closed() -> None:
     async def stop() -> tuple[int, int]:
         made = flow(web, fetchers=few)
         taken = 0
-        async for _ in made.run([due(f"http://h{n}.org/") for n in range(100)]):
+        async for _ in made.run(each(due(f"http://h{n}.org/") for n in range(100))):
             taken += 1
             if taken == 3:
                 made.stop()
@@ -393,12 +398,12 @@ def test_it_stops_when_told_and_gives_up_when_closed() -> None:
 
     async def close() -> int:
         made = flow(web, fetchers=FetchConcurrency(4, start=4))
-        results = made.run([due(f"http://h{n}.org/") for n in range(100)])
+        results = made.run(each(due(f"http://h{n}.org/") for n in range(100)))
         async for _ in results:
             break
         await results.aclose()  # type: ignore[attr-defined]
         assert not made.under_way
-        again = [outcome async for outcome in made.run([due("http://z.org/")])]
+        again = [outcome async for outcome in made.run(each([due("http://z.org/")]))]
         return len(again)
 
     assert simulate(close()) == 1

@@ -11,10 +11,10 @@ from dataclasses import fields
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TextIO, cast
+from typing import TextIO
 
 from honeyguide import __version__
-from honeyguide.change import Change, ChangeKind
+from honeyguide.change import Change
 from honeyguide.config.settings import NotifySettings, Settings
 from honeyguide.errors import ConfigError
 from honeyguide.fetch.http import CurlFetcher, make_user_agent
@@ -138,11 +138,7 @@ def channels_of(
         if label in {rule.channel for rule, _ in found}:
             label = f"{label} {number + 1}"
         same = {f.name for f in fields(NotifyRule)} & {f.name for f in fields(NotifySettings)}
-        rule = NotifyRule(
-            label,
-            **{key: getattr(chosen, key) for key in same - {"channel", "kinds", "name"}},
-            kinds=cast("tuple[ChangeKind, ...]", chosen.kinds),
-        )
+        rule = NotifyRule(label, **{key: getattr(chosen, key) for key in same})
         found.append((rule, _build_messenger(kind, to, chosen, rule, folder, store, name, out)))
     return found
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterable, Callable
 from dataclasses import dataclass, field, replace
 from logging import getLogger
 from random import Random
@@ -295,7 +295,7 @@ class RevisitFlow(Generic[Old, Found]):
         self._woken.set()
 
     async def run(
-        self, pages: Iterable[DuePage] | AsyncIterable[DuePage]
+        self, pages: AsyncIterable[DuePage]
     ) -> AsyncGenerator[RevisitOutcome[Found], None]:
         """Every page comes out once, as it is done. Close the iterator to give the rest up.
 
@@ -303,13 +303,10 @@ class RevisitFlow(Generic[Old, Found]):
         """
         self._open, self._stopped = True, False
         self._trouble = None
-        feed = iter(pages) if isinstance(pages, Iterable) else iter(())
-        pump = None if isinstance(pages, Iterable) else asyncio.create_task(self._pump_pages(pages))
+        pump = asyncio.create_task(self._pump_pages(pages))
         try:
             while True:
                 self._woken.clear()
-                if pump is None:
-                    self._fill_queues(feed)
                 self._start_visits()
                 while self._ready:
                     outcome = self._ready.popleft()
@@ -325,14 +322,6 @@ class RevisitFlow(Generic[Old, Found]):
             await self._abandon_visits(pump)
 
     # -- pages in ----------------------------------------------------------------------------
-
-    def _fill_queues(self, feed: Iterator[DuePage]) -> None:
-        while self._open and len(self.host_queues) < _MAX_AHEAD:
-            page = next(feed, None)
-            if page is None:
-                self._open = False
-            else:
-                self.host_queues.add(host_of(page.url), page)
 
     async def _pump_pages(self, pages: AsyncIterable[DuePage]) -> None:
         """Take pages in as they come; their source waits while too many are here."""
@@ -451,10 +440,10 @@ class RevisitFlow(Generic[Old, Found]):
         except TimeoutError:
             pass
 
-    async def _abandon_visits(self, pump: asyncio.Task[None] | None) -> None:
+    async def _abandon_visits(self, pump: asyncio.Task[None]) -> None:
         """Nobody takes any more; whatever is under way is given up."""
         self.stop()
-        tasks = [*self.under_way, pump] if pump is not None else [*self.under_way]
+        tasks = [*self.under_way, pump]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
