@@ -25,7 +25,8 @@ from honeyguide.protocols import Fetcher, Strategy
 from honeyguide.store.labels import EffectiveLabels
 from honeyguide.store.store import Store
 from honeyguide.types import UNKNOWN_SCORE, Page, Url
-from honeyguide.watch.compare import page_change, revisit_comparison
+from honeyguide.watch.compare.page_change import RelevanceFunction
+from honeyguide.watch.compare.revisit_comparison import compare_response
 from honeyguide.watch.notify.channels import (
     AppriseMessenger,
     FeedFile,
@@ -91,13 +92,11 @@ async def open_watch(
         rules = [rule for rule, _ in channels]
         threshold = settings.topic.threshold
         book = RevisitState(store, settings.watch, priors, rules, threshold, clock, relevance)
-        flow: RevisitFlow[
-            revisit_comparison.PreviousVersion, revisit_comparison.RevisitComparison
-        ] = RevisitFlow(
+        flow = RevisitFlow(
             network,
             PolitenessGate(robots, politeness, lab=bool(settings.fetch.lab), began=now),
             book.previous_version,
-            partial(revisit_comparison.compare_response, relevance=relevance),
+            partial(compare_response, relevance=relevance),
             per_site=settings.politeness.concurrent_hosts_per_domain,
             on_robots=keep_robots,
             fetchers=FetchConcurrency(affordable_fetches()),
@@ -199,7 +198,7 @@ def _resolve_env(text: str, where: str) -> str:
     return held
 
 
-def _relevance_of_text(strategy: Strategy) -> page_change.RelevanceFunction:
+def _relevance_of_text(strategy: Strategy) -> RelevanceFunction:
     """How much a changed text has to do with the topic, as far as the crawl's strategy knows."""
 
     def score_text(text: str) -> float:

@@ -15,7 +15,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from logging import getLogger
 from random import Random
 from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast
@@ -108,105 +108,6 @@ class RevisitStep(NamedTuple):
     """Seconds its host rests."""
 
 
-@dataclass
-class Revisit:
-    fetcher: Fetcher
-    politeness: PolitenessGate
-    host_queues: HostQueues[DuePage]
-    """Asked for another host when robots.txt moved there."""
-    clock: Callable[[], float]
-    random: Random
-    on_robots: Callable[[RobotsEntry], None] | None = None
-    """Told what a robots.txt said, to be kept."""
-    audit: float = AUDIT_SHARE
-    patience_s: float = 60.0
-    """A host that may not be asked for so long is waited for."""
-    deadline_s: float = 120.0
-    """Longest time for one request; the fetcher's own limits are shorter."""
-    on_lost: Callable[[str, str], None] = field(default=lambda _host, _kind: None)
-    """Told of a host that gave no answer, and how."""
-
-    def __post_init__(self) -> None:
-        self._robots = RobotsFetcher(
-            self.politeness, self.host_queues, self._fetch_in_time, self.clock
-        )
-
-    async def visit_page(self, name: str, page: DuePage) -> RevisitStep:
-        permit = self.politeness.check_permit(page.url, self.clock())
-        if permit.answer == "ask":
-            return await self._fetch_robots(name, page)
-        if permit.answer != "go":
-            return self._held_step(page, permit)
-        conditional = bool(page.digest and (page.etag or page.modified))
-        audited = conditional and self.random.random() < self.audit
-        if conditional and not audited:
-            request = Request(page.url, etag=page.etag, modified=page.modified)
-        else:
-            request = Request(page.url)
-        try:
-            response = await self._fetch_in_time(request)
-        except FetchError as error:
-            return self._failed_step(name, page, error, permit.rules)
-        streak = self.politeness.streaks.record_status(name, response.status)
-        rest = self._delay_after(name, response.status, streak, permit.rules, response)
-        return RevisitStep(
-            classify_response(page, response, audited, conditional and not audited), rest
-        )
-
-    async def _fetch_in_time(self, request: Request) -> Response:
-        """Whatever the fetcher does, a page that never comes must not hold its host up."""
-        try:
-            async with asyncio.timeout(self.deadline_s):
-                return await self.fetcher.fetch(request)
-        except TimeoutError:
-            detail = f"no result in {self.deadline_s:g} s"
-            raise FetchTimeout(request.url, detail) from None
-
-    def _failed_step(
-        self, name: str, page: DuePage, error: FetchError, rules: RobotsRules
-    ) -> RevisitStep:
-        self.on_lost(name, error.kind)
-        failure = Failure(cast("FailureKind", error.kind), error.detail, final=False)
-        streak = self.politeness.streaks.record_failure(name, error.kind)
-        rest = self._delay_after(name, error.kind, streak, rules)
-        return RevisitStep(RevisitOutcome(page, "failed", self.clock(), failure=failure), rest)
-
-    def _delay_after(
-        self,
-        name: str,
-        outcome: str | int,
-        streak: int,
-        rules: RobotsRules,
-        answer: Response | None = None,
-    ) -> float:
-        """Seconds the host rests, with what it earned by failing."""
-        elapsed, asked = (answer.elapsed, answer.header("retry-after")) if answer else (0.0, "")
-        plan = decide_retry(outcome, tries=1, streak=streak, retry_after=asked, now=self.clock())
-        return self.politeness.delay_after(name, elapsed, rules) + plan.host_delay
-
-    def _held_step(self, page: DuePage, permit: Permit) -> RevisitStep:
-        """Not now, or never: nothing was asked of the host, so it need not rest."""
-        now = self.clock()
-        if permit.answer == "forbidden":
-            return RevisitStep(
-                RevisitOutcome(page, "failed", now, failure=Failure("robots", permit.why))
-            )
-        until = permit.rules.expires if permit.answer == "unavailable" else permit.until
-        if until - now <= self.patience_s:
-            return RevisitStep(rest=max(0.0, until - now))
-        failure = Failure("robots", permit.why, final=False)
-        return RevisitStep(RevisitOutcome(page, "later", now, failure=failure, retry_at=until))
-
-    async def _fetch_robots(self, name: str, page: DuePage) -> RevisitStep:
-        """This turn of the host goes to its robots.txt; the page waits for the next."""
-        step = await self._robots.fetch_robots(page.url)
-        if step.failure is not None:
-            return self._failed_step(name, page, step.failure, NO_RULES)
-        if step.entry is not None and self.on_robots is not None:
-            self.on_robots(step.entry)
-        return RevisitStep(rest=step.delay_s)
-
-
 def classify_response(
     page: DuePage, response: Response, audited: bool = False, conditional: bool = True
 ) -> RevisitOutcome[Any]:
@@ -259,7 +160,8 @@ class RevisitFlow(Generic[Old, Found]):
         random: Random | None = None,
     ) -> None:
         """``on_robots`` gets each robots.txt that was read. The pages of a host that must not
-        be asked for longer than ``patience_s`` come out as ``later``."""
+        be asked for longer than ``patience_s`` come out as ``later``. ``deadline_s`` is for one
+        request; the fetcher's own limits are shorter."""
         self._fetchers = fetchers or FetchConcurrency()
         self._most_held = max(1, int(held_mb * 1_000_000))
         self._patience = patience_s
@@ -269,10 +171,13 @@ class RevisitFlow(Generic[Old, Found]):
         )
         self._old = old
         self._compare = compare
-        self._revisit = Revisit(
-            fetcher, politeness, self.host_queues, clock, random or Random(), on_robots, audit,
-            patience_s, deadline_s, self._fetchers.record_loss,
-        )  # fmt: skip
+        self._fetcher = fetcher
+        self._politeness = politeness
+        self._random = random or Random()
+        self._on_robots = on_robots
+        self._audit = audit
+        self._deadline = deadline_s
+        self._robots = RobotsFetcher(politeness, self.host_queues, self._fetch_in_time, clock)
         self.under_way: set[asyncio.Task[None]] = set()
         self._ready: deque[RevisitOutcome[Found]] = deque()
         self._woken = asyncio.Event()
@@ -362,7 +267,7 @@ class RevisitFlow(Generic[Old, Found]):
     async def _visit_page(self, name: str, page: DuePage) -> None:
         rest = 0.0
         try:
-            outcome, rest = await self._revisit.visit_page(name, page)
+            outcome, rest = await self._request_page(name, page)
         finally:
             now = self._clock()
             self.held_bytes -= page.size or _EXPECTED_BYTES
@@ -420,6 +325,83 @@ class RevisitFlow(Generic[Old, Found]):
         if not task.cancelled() and (error := task.exception()) is not None:
             self._trouble = self._trouble or error
         self._woken.set()
+
+    # -- one request -------------------------------------------------------------------------
+
+    async def _request_page(self, name: str, page: DuePage) -> RevisitStep:
+        permit = self._politeness.check_permit(page.url, self._clock())
+        if permit.answer == "ask":
+            return await self._fetch_robots(name, page)
+        if permit.answer != "go":
+            return self._held_step(page, permit)
+        conditional = bool(page.digest and (page.etag or page.modified))
+        audited = conditional and self._random.random() < self._audit
+        if conditional and not audited:
+            request = Request(page.url, etag=page.etag, modified=page.modified)
+        else:
+            request = Request(page.url)
+        try:
+            response = await self._fetch_in_time(request)
+        except FetchError as error:
+            return self._failed_step(name, page, error, permit.rules)
+        streak = self._politeness.streaks.record_status(name, response.status)
+        rest = self._delay_after(name, response.status, streak, permit.rules, response)
+        return RevisitStep(
+            classify_response(page, response, audited, conditional and not audited), rest
+        )
+
+    async def _fetch_in_time(self, request: Request) -> Response:
+        """Whatever the fetcher does, a page that never comes must not hold its host up."""
+        try:
+            async with asyncio.timeout(self._deadline):
+                return await self._fetcher.fetch(request)
+        except TimeoutError:
+            detail = f"no result in {self._deadline:g} s"
+            raise FetchTimeout(request.url, detail) from None
+
+    def _failed_step(
+        self, name: str, page: DuePage, error: FetchError, rules: RobotsRules
+    ) -> RevisitStep:
+        self._fetchers.record_loss(name, error.kind)
+        failure = Failure(cast("FailureKind", error.kind), error.detail, final=False)
+        streak = self._politeness.streaks.record_failure(name, error.kind)
+        rest = self._delay_after(name, error.kind, streak, rules)
+        return RevisitStep(RevisitOutcome(page, "failed", self._clock(), failure=failure), rest)
+
+    def _delay_after(
+        self,
+        name: str,
+        outcome: str | int,
+        streak: int,
+        rules: RobotsRules,
+        answer: Response | None = None,
+    ) -> float:
+        """Seconds the host rests, with what it earned by failing."""
+        elapsed, asked = (answer.elapsed, answer.header("retry-after")) if answer else (0.0, "")
+        plan = decide_retry(outcome, tries=1, streak=streak, retry_after=asked, now=self._clock())
+        return self._politeness.delay_after(name, elapsed, rules) + plan.host_delay
+
+    def _held_step(self, page: DuePage, permit: Permit) -> RevisitStep:
+        """Not now, or never: nothing was asked of the host, so it need not rest."""
+        now = self._clock()
+        if permit.answer == "forbidden":
+            return RevisitStep(
+                RevisitOutcome(page, "failed", now, failure=Failure("robots", permit.why))
+            )
+        until = permit.rules.expires if permit.answer == "unavailable" else permit.until
+        if until - now <= self._patience:
+            return RevisitStep(rest=max(0.0, until - now))
+        failure = Failure("robots", permit.why, final=False)
+        return RevisitStep(RevisitOutcome(page, "later", now, failure=failure, retry_at=until))
+
+    async def _fetch_robots(self, name: str, page: DuePage) -> RevisitStep:
+        """This turn of the host goes to its robots.txt; the page waits for the next."""
+        step = await self._robots.fetch_robots(page.url)
+        if step.failure is not None:
+            return self._failed_step(name, page, step.failure, NO_RULES)
+        if step.entry is not None and self._on_robots is not None:
+            self._on_robots(step.entry)
+        return RevisitStep(rest=step.delay_s)
 
     # -- waiting and ending ------------------------------------------------------------------
 
