@@ -160,7 +160,8 @@ def test_ten_thousand_changes_are_quick_and_short() -> None:
 
 
 def test_a_message_says_what_changed() -> None:
-    edit = PageEdit("changed", "p", "One two three four five six 10 EUR a day in all weathers or so",
+    edit = PageEdit("changed", "p",
+                "One two three four five six 10 EUR a day in all weathers or so",
                 "One two three four five six 12 EUR a day in all weathers or so")  # fmt: skip
     made = compose_message("mail", [change("https://e.org/a", edit)], "bees")
     assert made.title == "[bees] changed: a page of e.org"
