@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from bench.watch.comparison_pool import CompareConcurrency, InPlaceLimit, PooledRevisitFlow
 from bench.watch.mtccdw import (
     ThreadedSteps,
     run_one_thread,
@@ -31,9 +32,7 @@ from honeyguide.net.politeness import HostDelayPolicy, PolitenessGate
 from honeyguide.net.robots import RobotsCache
 from honeyguide.types import Response, Url
 from honeyguide.url import site_origin
-from honeyguide.watch.visit.comparison import CompareConcurrency, InPlaceLimit
-from honeyguide.watch.visit.flow import RevisitFlow
-from honeyguide.watch.visit.revisit import DuePage
+from honeyguide.watch.revisit_flow import DuePage, RevisitFlow
 
 
 def threads(
@@ -83,22 +82,28 @@ async def ours(repository: Repository, wanted: list[Url], n: int, m: int) -> dic
         robots.load_text(place, time.time(), 404, "")  # as the others, who do not ask
     courtesy = PolitenessGate(robots, HostDelayPolicy(PolitenessSettings(loopback_delay_s=0.0), 1))
     client = fetcher()
-    comparers = CompareConcurrency(m or 1)
-    comparers.count = m or 1
     pool = ThreadPoolExecutor(m or 1)
-
     began = time.monotonic()
     controller = (
         FetchConcurrency(n, start=n, least=n) if n else FetchConcurrency(affordable_fetches())
     )
-    flow: RevisitFlow[bytes, Change | None] = RevisitFlow(
-        client, courtesy, lambda page: repository.old(page.url), compare,
-        fetchers=controller, comparers=comparers, in_place=InPlaceLimit(0 if m else 65_536), pool=pool,
-        per_host=1_000, per_site=1_000,
-    )  # fmt: skip
+    options: dict[str, Any] = {"fetchers": controller, "per_host": 1_000, "per_site": 1_000}
+
+    def old(page: DuePage) -> bytes:
+        return repository.old(page.url)
+
+    flow: RevisitFlow[bytes, Change | None]
+    if m:
+        comparers = CompareConcurrency(m)
+        comparers.count = m
+        flow = PooledRevisitFlow(
+            client, courtesy, old, compare, pool, comparers, InPlaceLimit(0), **options
+        )
+    else:
+        flow = RevisitFlow(client, courtesy, old, compare, **options)
     try:
         async for outcome in flow.run(repository.due(wanted)):
-            most = max(most, flow.current_status().fetchers)
+            most = max(most, controller.limit)
             if outcome.state in ("unchanged", "changed"):
                 published += 1
             else:

@@ -104,7 +104,7 @@ class DocumentQueue(Generic[T]):
 # the queue has room for it and for every other crawl under way
 # (``bench/watch/mtccdw.py``).
 #
-# We use :mod:`honeyguide.watch.visit.flow`, which does the same on one event loop; this is what it
+# We use :mod:`honeyguide.watch.revisit_flow`, which does the same on one event loop; this is what it
 # is measured against.
 # --------------------------------------------------------------------------------------------------
 

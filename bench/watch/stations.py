@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ from honeyguide.store.database import Database
 from honeyguide.store.versions import VersionTable, body_digest
 from honeyguide.types import Request, Response, Url
 from honeyguide.watch.compare.page_change import compare_snapshots
-from honeyguide.watch.visit.revisit import DuePage
+from honeyguide.watch.revisit_flow import DuePage
 
 GROUP = 64
 """Versions that are committed together, in every configuration."""
@@ -65,13 +66,11 @@ class Repository:
             if len(self._new) >= GROUP:
                 self._commit()
 
-    def due(self, wanted: list[Url]) -> list[DuePage]:
+    async def due(self, wanted: list[Url]) -> AsyncIterator[DuePage]:
         found = [(url, self._versions.latest_version(url)) for url in wanted]
-        return [
-            DuePage(url, n, digest=bytes.fromhex(row.digest), size=row.size)
-            for n, (url, row) in enumerate(found)
-            if row is not None
-        ]
+        for n, (url, row) in enumerate(found):
+            if row is not None:
+                yield DuePage(url, n, digest=bytes.fromhex(row.digest), size=row.size)
 
     def close(self) -> None:
         with self._lock:

@@ -16,7 +16,7 @@ from honeyguide.store.export import EXPORT_COLUMNS, export_collection
 from honeyguide.training.documents import read_documents
 from honeyguide.training.labelled_rows import ColumnNames, ReadingTally
 from honeyguide.types import Label, Url, Visit
-from honeyguide.watch.imports.watch_list import load_watch_list
+from honeyguide.watch.list_import import load_watch_list
 from tests.unit.store_visits import answer, bad, change, good, records, warc_files
 
 

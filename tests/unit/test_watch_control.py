@@ -9,11 +9,11 @@ import resource
 from random import Random
 
 import pytest
+from bench.watch.comparison_pool import CompareConcurrency, InPlaceLimit
 from hypothesis import given
 from hypothesis import strategies as st
 
 from honeyguide.net.concurrency import FetchConcurrency, affordable_fetches
-from honeyguide.watch.visit.comparison import CompareConcurrency, InPlaceLimit
 
 
 class Network:

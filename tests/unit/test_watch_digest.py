@@ -16,9 +16,9 @@ from honeyguide.change import Change, PageEdit
 from honeyguide.types import Url
 from honeyguide.url import canonical_url
 from honeyguide.watch.notify.message import (
+    HTML_FORMAT,
     SHOWN_ENTRIES,
     ChangeMessage,
-    HtmlFormat,
     batch_changes,
     clean_line,
     compose_message,
@@ -160,7 +160,8 @@ def test_ten_thousand_changes_are_quick_and_short() -> None:
 
 
 def test_a_message_says_what_changed() -> None:
-    edit = PageEdit("changed", "p", "One two three four five six 10 EUR a day in all weathers or so",
+    edit = PageEdit("changed", "p",
+                "One two three four five six 10 EUR a day in all weathers or so",
                 "One two three four five six 12 EUR a day in all weathers or so")  # fmt: skip
     made = compose_message("mail", [change("https://e.org/a", edit)], "bees")
     assert made.title == "[bees] changed: a page of e.org"
@@ -298,5 +299,5 @@ def test_clean_keeps_what_people_write() -> None:
     assert clean_line(text) == text
     assert escape_markdown("a_b *c* <d> & @me") == r"a\_b \*c\* &lt;d&gt; &amp; @" + "\u200bme"
     assert "\n".join(
-        entry_lines(digest_entries([change("https://e.org/", news(text))])[0], HtmlFormat())
+        entry_lines(digest_entries([change("https://e.org/", news(text))])[0], HTML_FORMAT)
     ).count(text)

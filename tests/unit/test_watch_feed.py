@@ -23,7 +23,7 @@ from honeyguide.watch.notify.channels import (
     write_feed,
 )
 
-FEED = FeedHeader("Bees", "collection-1", "https://example.org/feed.xml")
+FEED = FeedHeader("Bees", "collection-1")
 ATOM = "{http://www.w3.org/2005/Atom}"
 
 
@@ -92,7 +92,7 @@ def test_the_newest_are_kept() -> None:
     st.floats(),
 )
 def test_any_words_at_any_time_are_well_formed(text: str, at: float) -> None:
-    feed = FeedHeader(text, text, text)
+    feed = FeedHeader(text, text)
     odd = change(1, text, at=at, detail=text)
     for form in (render_atom, render_rss):
         document = form(feed, [odd, odd])

@@ -12,6 +12,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from bench.watch.comparison_pool import CompareConcurrency, InPlaceLimit, PooledRevisitFlow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,9 +24,7 @@ from honeyguide.net.politeness import HostDelayPolicy, PolitenessGate
 from honeyguide.net.robots import CLOSED_TTL_S, RobotsCache
 from honeyguide.store.versions import body_digest
 from honeyguide.types import Failure, Request, Response, Url
-from honeyguide.watch.visit.comparison import CompareConcurrency, InPlaceLimit
-from honeyguide.watch.visit.flow import RevisitFlow
-from honeyguide.watch.visit.revisit import DuePage, RevisitOutcome
+from honeyguide.watch.revisit_flow import DuePage, RevisitFlow, RevisitOutcome
 from tests.unit.crawling import Answer, FakeWeb
 
 START = 1_700_000_000.0
@@ -68,9 +67,14 @@ def flow(web: FakeWeb, **more: Any) -> RevisitFlow[str, str]:
     )  # fmt: skip
 
 
+async def each(pages: Iterable[DuePage]) -> AsyncIterator[DuePage]:
+    for page in pages:
+        yield page
+
+
 def outcomes(made: Callable[[], RevisitFlow[str, str]], pages: Iterable[DuePage]) -> Outcomes:
     async def collect() -> Outcomes:
-        return [outcome async for outcome in made().run(pages)]
+        return [outcome async for outcome in made().run(each(pages))]
 
     return simulate(collect())
 
@@ -135,7 +139,7 @@ def test_a_host_is_asked_politely_and_for_its_robots_first() -> None:
     web = Web(answers)
     heard: list[Any] = []
     pages = [due("http://a.org/no"), *(due(f"http://a.org/{n}") for n in range(4))]
-    found = outcomes(lambda: flow(web, heard=heard.append), pages)
+    found = outcomes(lambda: flow(web, on_robots=heard.append), pages)
     assert states(found)["http://a.org/no"] == "failed"
     assert web.asked[0][1] == "http://a.org/robots.txt"
     times = [at for at, _ in web.asked]
@@ -190,12 +194,12 @@ def test_two_sites_whose_robots_point_at_each_other_do_not_wait_for_ever() -> No
 
     async def collect() -> Outcomes:
         async with asyncio.timeout(3600):
-            made = flow(web, heard=heard.append)
-            return [outcome async for outcome in made.run([due(f"{site}/") for site in sites])]
+            made = flow(web, on_robots=heard.append)
+            return [outcome async for outcome in made.run(each(due(f"{site}/") for site in sites))]
 
     first, second = simulate(collect())
     assert first.state == "later"
-    assert first.failure == Failure("robots", "robots.txt cannot be had", final=False)
+    assert first.failure == Failure("robots", "robots.txt could not be fetched", final=False)
     assert 60 <= first.at - START < 65
     assert first.retry_at == heard[0][1] + CLOSED_TTL_S
     assert second.state == "unchanged"  # the other host was free then, and the redirects ended
@@ -264,12 +268,20 @@ def test_large_bodies_are_compared_elsewhere() -> None:
 
     async def collect(pool: ThreadPoolExecutor) -> Outcomes:
         loop.append(threading.get_ident())
-        made = flow(
-            web, compare=compare, pool=pool, in_place=InPlaceLimit(4_500), comparers=CompareConcurrency(2),
-            robots=open_robots("http://h{}.org", 9),
-        )  # fmt: skip
+        made: RevisitFlow[str, str] = PooledRevisitFlow(
+            web,
+            PolitenessGate(
+                open_robots("http://h{}.org", 9), HostDelayPolicy(PolitenessSettings(), seed=1)
+            ),
+            lambda page: f"old {page.key}",
+            compare,
+            pool,
+            CompareConcurrency(2),
+            InPlaceLimit(4_500),
+            clock=web.now,
+        )
         made_of = [due(f"http://h{n}.org/") for n in range(1, 9)]
-        return [outcome async for outcome in made.run(made_of)]
+        return [outcome async for outcome in made.run(each(made_of))]
 
     web.latency = 0.001
     with ThreadPoolExecutor(2) as pool:
@@ -303,10 +315,10 @@ def test_bytes_are_bounded_while_nobody_takes_them() -> None:
         pages = [due(f"http://h{n}.org/")._replace(size=10_000) for n in range(100)]
         most = taken = 0
         early = 0
-        async for _ in made.run(pages):
+        async for _ in made.run(each(pages)):
             taken += 1
             await asyncio.sleep(1)
-            most = max(most, made.current_status().held)
+            most = max(most, made.held_bytes)
             early = early or len(web.asked)
         return taken, most, early
 
@@ -374,11 +386,11 @@ def test_it_stops_when_told_and_gives_up_when_closed() -> None:
     async def stop() -> tuple[int, int]:
         made = flow(web, fetchers=few)
         taken = 0
-        async for _ in made.run([due(f"http://h{n}.org/") for n in range(100)]):
+        async for _ in made.run(each(due(f"http://h{n}.org/") for n in range(100))):
             taken += 1
             if taken == 3:
                 made.stop()
-        return taken, made.current_status().waiting
+        return taken, len(made.host_queues)
 
     taken, waiting = simulate(stop())
     assert 3 <= taken <= 8
@@ -386,12 +398,12 @@ def test_it_stops_when_told_and_gives_up_when_closed() -> None:
 
     async def close() -> int:
         made = flow(web, fetchers=FetchConcurrency(4, start=4))
-        results = made.run([due(f"http://h{n}.org/") for n in range(100)])
+        results = made.run(each(due(f"http://h{n}.org/") for n in range(100)))
         async for _ in results:
             break
         await results.aclose()  # type: ignore[attr-defined]
-        assert made.current_status()[0] == 0
-        again = [outcome async for outcome in made.run([due("http://z.org/")])]
+        assert not made.under_way
+        again = [outcome async for outcome in made.run(each([due("http://z.org/")]))]
         return len(again)
 
     assert simulate(close()) == 1

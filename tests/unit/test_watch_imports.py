@@ -19,10 +19,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honeyguide.errors import ConfigError
-from honeyguide.watch.imports import urlwatch
-from honeyguide.watch.imports.plain import ImportedPage, parse_interval
-from honeyguide.watch.imports.urlwatch import YamlMark, parse_jobs
-from honeyguide.watch.imports.watch_list import ImportedWatchList, load_watch_list, read_watch_list
+from honeyguide.watch.list_formats import ImportedPage, parse_interval
+from honeyguide.watch.list_import import (
+    ImportedWatchList,
+    YamlMark,
+    load_watch_list,
+    parse_jobs,
+    read_watch_list,
+)
 
 ONE = "0f3c2a9d-7e11-4b57-8a0c-6f0f5b0e9d63"
 TWO = "1f3c2a9d-7e11-4b57-8a0c-6f0f5b0e9d63"
@@ -221,7 +225,7 @@ def test_a_job_in_braces_is_read() -> None:
 
 
 def test_too_many_values_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(urlwatch, "_MAX_EVENTS", 100)
+    monkeypatch.setattr("honeyguide.watch.list_import._MAX_EVENTS", 100)
     with pytest.raises(ConfigError, match="line 50: too many values"):
         got("url: https://e.org/\n" + "a: b\n" * 100)
 
@@ -371,7 +375,7 @@ def test_a_zip_bomb_is_not_unpacked() -> None:
 def test_no_more_is_unpacked_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     many = packed({f"{n}/watch.json": watch(url=f"https://e.org/{n}") for n in range(20)})
     assert len(got(many).pages) == 20
-    monkeypatch.setattr("honeyguide.watch.imports.plain._ALL", 5_000)
+    monkeypatch.setattr("honeyguide.watch.list_formats._ALL", 5_000)
     with pytest.raises(ConfigError, match="unpacks to more"):
         got(many)
     bomb = packed({"a/watch.json": b" " * 20_000_000})

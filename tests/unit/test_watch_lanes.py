@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from honeyguide.net.host_queue import HostQueues
 from honeyguide.types import Url
-from honeyguide.watch.visit.revisit import DuePage
+from honeyguide.watch.revisit_flow import DuePage
 
 
 def page(host: str, number: int = 0) -> DuePage:

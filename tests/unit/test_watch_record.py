@@ -6,7 +6,7 @@ from honeyguide.store.watch_list import WatchedRow
 from honeyguide.types import Failure, Url
 from honeyguide.watch import record
 from honeyguide.watch.compare.revisit_comparison import HealthFinding
-from honeyguide.watch.visit.revisit import DuePage, RevisitOutcome
+from honeyguide.watch.revisit_flow import DuePage, RevisitOutcome
 
 URL = Url("http://e.org/page")
 DAY = 86_400.0

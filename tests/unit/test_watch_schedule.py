@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from honeyguide.types import Url
-from honeyguide.watch.schedule.change_rate import ChangeRate
-from honeyguide.watch.schedule.prices import DAY, HOUR, TokenBucket, WatchBudget, steer_towards
+from honeyguide.watch.schedule.change_rate import DAY, ChangeRate
+from honeyguide.watch.schedule.prices import HOUR, TokenBucket, WatchBudget, steer_towards
 from honeyguide.watch.schedule.schedule import Schedule, describe_span
 
 NOW = 1_700_000_000.0
@@ -173,13 +173,11 @@ def test_a_page_nobody_has_seen_is_due_at_once() -> None:
     assert schedule.due(now) == url(99)
 
 
-def test_removed_and_paused_pages_do_not_come() -> None:
+def test_removed_pages_do_not_come() -> None:
     schedule = watching([5.0] * 20, WatchBudget(per_hour=200))
     schedule.remove(url(3))
-    schedule.pause(url(4))
     went = {key for _, key in spend_time(schedule, 1)}
-    assert went == {url(n) for n in range(20)} - {url(3), url(4)}
-    schedule.pause(url(4), False)
+    assert went == {url(n) for n in range(20)} - {url(3)}
     schedule.remove(url(5))
     went = {key for _, key in spend_time(schedule, 1, NOW + DAY)}
     assert url(4) in went
@@ -203,21 +201,12 @@ def test_a_page_removed_during_its_visit_leaves_its_host_busy() -> None:
     assert key not in schedule
 
 
-def test_a_paused_page_says_so() -> None:
-    schedule = watching([1.0], WatchBudget())
-    schedule.pause(url(0))
-    why = schedule.explain_visit(url(0), NOW)
-    assert why is not None
-    assert (why.next_at, why.reason) == (None, "it is paused")
-
-
 def test_the_reason_names_rate_band_and_next_visit() -> None:
     schedule = watching([0.25] * 50, WatchBudget(per_hour=1))
     spend_time(schedule, 10)
     why = schedule.explain_visit(url(7), NOW + 10 * DAY)
     assert why is not None
     assert why.rate == known(0.25)
-    assert why.next_at is not None
     assert why.next_at >= NOW + 10 * DAY
     assert "about every 4 days (2 days to 8 days)" in why.reason
     assert "the same value as one to any other page" in why.reason
@@ -256,7 +245,6 @@ def test_nothing_to_watch_is_nothing_to_wake_for() -> None:
     schedule.visited(url(1), NOW)
     schedule.failed(url(1), NOW, again=1)
     schedule.remove(url(1))
-    schedule.pause(url(1))
 
 
 def test_pages_added_later_are_planned_at_once() -> None:
@@ -292,7 +280,7 @@ def test_spans() -> None:
 
 ACTIONS = st.lists(
     st.tuples(
-        st.sampled_from(("add", "remove", "pause", "go", "due", "end", "fail", "new")),
+        st.sampled_from(("add", "remove", "due", "end", "fail", "new")),
         st.integers(0, 8),
         st.floats(0.001, 1e6),
     ),
@@ -314,14 +302,11 @@ def test_whatever_happens_no_host_is_hurried_and_no_page_lost(
             schedule.add(key, str(host), rate=known(amount), weight=amount, last=now - amount)
             active.add(key)
         elif action == "new":
-            schedule.add(key, str(host), paused=amount > 1e5)
-            active = active | {key} if amount <= 1e5 else active - {key}
+            schedule.add(key, str(host))
+            active.add(key)
         elif action == "remove":
             schedule.remove(key)
             active.discard(key)
-        elif action in ("pause", "go") and key in schedule:
-            schedule.pause(key, action == "pause")
-            active = active - {key} if action == "pause" else active | {key}
         elif action == "due":
             now += amount
             if (taken := schedule.due(now)) is not None:

@@ -143,11 +143,8 @@ def test_a_change_that_is_no_longer_kept_holds_nobody_up(store: Store) -> None:
     assert run(store, rule, friend, NOON) == []
 
 
-def test_two_rules_of_one_channel_have_a_queue_each(store: Store) -> None:
-    now, later = (
-        NotifyRule("chat", name="urgent"),
-        NotifyRule("chat", name="digest", digest="daily"),
-    )
+def test_two_rules_have_a_queue_each(store: Store) -> None:
+    now, later = NotifyRule("urgent"), NotifyRule("digest", digest="daily")
     friend = Friend()
     number = store.changes.append(change(1))
     queue_change(store.outbox, [now, later], number, change(1))

@@ -25,13 +25,13 @@ from honeyguide.store.database import OpenMode
 from honeyguide.store.open_store import open_existing_store
 from honeyguide.store.store import Store
 from honeyguide.store.watch_list import WatchedRow
-from honeyguide.types import Link, Url
+from honeyguide.types import Link
 from honeyguide.watch import manual_edits
 from honeyguide.watch.manual_edits import ListAction, WatchMasks
 from honeyguide.watch.schedule.change_rate import estimate_rate
 
 if TYPE_CHECKING:
-    from honeyguide.watch.imports.plain import SkippedEntry
+    from honeyguide.watch.list_formats import SkippedEntry
     from honeyguide.watch.schedule.schedule import VisitExplanation
     from honeyguide.watch.watcher import Watcher, WatchProgress
 
@@ -183,7 +183,7 @@ class WatchList(ResultTable[WatchedRow]):
 
     def import_file(self, path: str | Path) -> ListImport:
         """Add the pages of a file: addresses, CSV, changedetection.io, urlwatch or webchanges."""
-        from honeyguide.watch.imports.watch_list import load_watch_list
+        from honeyguide.watch.list_import import load_watch_list
 
         found = load_watch_list(Path(path))
         if not found.pages:
@@ -214,27 +214,21 @@ class WatchList(ResultTable[WatchedRow]):
 
     def masks(self, url: str) -> WatchMasks:
         """The places of a page whose changes are not reported."""
-        return self._edit_masks(
-            "read", url, lambda store, page: manual_edits.list_masks(store, page)
-        )
+        return self._edit_masks("read", url, manual_edits.list_masks)
 
     def mask(self, url: str, *places: str) -> WatchMasks:
         """Report no change of these places any more; see :meth:`masks` for their names."""
-        return self._edit_masks(
-            "write", url, lambda store, page: manual_edits.mask_places(store, page, places)
-        )
+        return self._edit_masks("write", url, manual_edits.mask_places, places)
 
     def unmask(self, url: str, *places: str) -> WatchMasks:
         """Report changes of these places again."""
-        return self._edit_masks(
-            "write", url, lambda store, page: manual_edits.unmask_places(store, page, places)
-        )
+        return self._edit_masks("write", url, manual_edits.unmask_places, places)
 
     def _edit_masks(
-        self, mode: OpenMode, url: str, edit: Callable[[Store, Url], WatchMasks]
+        self, mode: OpenMode, url: str, edit: Callable[..., WatchMasks], *places: Sequence[str]
     ) -> WatchMasks:
         with self._open(mode) as store:
-            return edit(store, resolve_url(store, url))
+            return edit(store, resolve_url(store, url), *places)
 
     def channels(self) -> Sequence[OutboxStatus]:
         """Who is told of changes, and how many messages were sent."""

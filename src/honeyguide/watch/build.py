@@ -11,10 +11,10 @@ from dataclasses import fields
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TextIO, cast
+from typing import TextIO
 
 from honeyguide import __version__
-from honeyguide.change import Change, ChangeKind
+from honeyguide.change import Change
 from honeyguide.config.settings import NotifySettings, Settings
 from honeyguide.errors import ConfigError
 from honeyguide.fetch.http import CurlFetcher, make_user_agent
@@ -25,7 +25,8 @@ from honeyguide.protocols import Fetcher, Strategy
 from honeyguide.store.labels import EffectiveLabels
 from honeyguide.store.store import Store
 from honeyguide.types import UNKNOWN_SCORE, Page, Url
-from honeyguide.watch.compare import page_change, revisit_comparison
+from honeyguide.watch.compare.page_change import RelevanceFunction
+from honeyguide.watch.compare.revisit_comparison import compare_response
 from honeyguide.watch.notify.channels import (
     AppriseMessenger,
     FeedFile,
@@ -35,11 +36,11 @@ from honeyguide.watch.notify.channels import (
 )
 from honeyguide.watch.notify.delivery import NotifyLoop, NotifyRule, is_wanted
 from honeyguide.watch.record import schedule_page
-from honeyguide.watch.schedule.change_rate import START_BELIEF, RatePriors
-from honeyguide.watch.schedule.prices import DAY, WatchBudget
+from honeyguide.watch.revisit_flow import RevisitFlow
+from honeyguide.watch.schedule.change_rate import DAY, START_BELIEF, RatePriors
+from honeyguide.watch.schedule.prices import WatchBudget
 from honeyguide.watch.schedule.schedule import Schedule, VisitExplanation
 from honeyguide.watch.state import RevisitState
-from honeyguide.watch.visit.flow import RevisitFlow
 from honeyguide.watch.watcher import DiscoveryQueue, Watcher
 
 _FEED_CHANGES, _FEED_SCAN = 100, 5_000
@@ -84,22 +85,20 @@ async def open_watch(
         priors.learn_all((row.url, row.rate) for row in store.watched.iter_rows() if row.rate)
         relevance = _relevance_of_text(strategy)
 
-        def heard(entry: RobotsEntry) -> None:
+        def keep_robots(entry: RobotsEntry) -> None:
             store.robots.save_robots(*entry)
             schedule.spent(clock())
 
         rules = [rule for rule, _ in channels]
         threshold = settings.topic.threshold
         book = RevisitState(store, settings.watch, priors, rules, threshold, clock, relevance)
-        flow: RevisitFlow[
-            revisit_comparison.PreviousVersion, revisit_comparison.RevisitComparison
-        ] = RevisitFlow(
+        flow = RevisitFlow(
             network,
             PolitenessGate(robots, politeness, lab=bool(settings.fetch.lab), began=now),
             book.previous_version,
-            partial(revisit_comparison.compare_response, relevance=relevance),
+            partial(compare_response, relevance=relevance),
             per_site=settings.politeness.concurrent_hosts_per_domain,
-            heard=heard,
+            on_robots=keep_robots,
             fetchers=FetchConcurrency(affordable_fetches()),
             clock=clock,
         )
@@ -138,11 +137,7 @@ def channels_of(
         if label in {rule.channel for rule, _ in found}:
             label = f"{label} {number + 1}"
         same = {f.name for f in fields(NotifyRule)} & {f.name for f in fields(NotifySettings)}
-        rule = NotifyRule(
-            label,
-            **{key: getattr(chosen, key) for key in same - {"channel", "kinds", "name"}},
-            kinds=cast("tuple[ChangeKind, ...]", chosen.kinds),
-        )
+        rule = NotifyRule(label, **{key: getattr(chosen, key) for key in same})
         found.append((rule, _build_messenger(kind, to, chosen, rule, folder, store, name, out)))
     return found
 
@@ -203,7 +198,7 @@ def _resolve_env(text: str, where: str) -> str:
     return held
 
 
-def _relevance_of_text(strategy: Strategy) -> page_change.RelevanceFunction:
+def _relevance_of_text(strategy: Strategy) -> RelevanceFunction:
     """How much a changed text has to do with the topic, as far as the crawl's strategy knows."""
 
     def score_text(text: str) -> float:
@@ -237,7 +232,7 @@ class VisitForecast:
         return len(self._schedule)
 
     def explain_visit(self, url: Url) -> VisitExplanation | None:
-        """None: it is not watched, or paused."""
+        """None: it is not watched."""
         return self._schedule.explain_visit(url, self.at)
 
     def next_visits(self, count: int) -> list[tuple[Url, float]]:

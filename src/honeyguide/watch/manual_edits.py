@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 from itertools import islice
 from typing import Literal, NamedTuple
 
@@ -69,29 +70,32 @@ def list_masks(store: Store, url: Url) -> WatchMasks:
 
 def mask_places(store: Store, url: Url, keys: Iterable[str]) -> WatchMasks:
     """Mask these places: their differences are not reported."""
-    memory = _load_memory(store, url)
-    for key in keys:
-        memory = memory.add_mask(key)
-    store.watched.edit_page(url, masks=memory.to_json())
-    return _masks_from_memory(url, memory)
+    return _edit_memory(store, url, keys, VolatileMemory.add_mask)
 
 
 def unmask_places(store: Store, url: Url, keys: Iterable[str]) -> WatchMasks:
     """Unmask these places, whatever is learned."""
-    memory = _load_memory(store, url)
-    for key in keys:
+
+    def keep_open(memory: VolatileMemory, key: str) -> VolatileMemory:
         if key not in memory.active_masks():
             raise ConfigError(f"{key!r} is not masked; see: watch NAME masks {url}")
-        memory = memory.keep_open(key)
-    store.watched.edit_page(url, masks=memory.to_json())
-    return _masks_from_memory(url, memory)
+        return memory.keep_open(key)
+
+    return _edit_memory(store, url, keys, keep_open)
 
 
 def forget_mask_edits(store: Store, url: Url, keys: Iterable[str]) -> WatchMasks:
     """Take back what people said of these: only what is learned counts again."""
-    memory = _load_memory(store, url)
-    for key in keys:
-        memory = memory.forget_edit(key)
+    return _edit_memory(store, url, keys, VolatileMemory.forget_edit)
+
+
+def _edit_memory(
+    store: Store,
+    url: Url,
+    keys: Iterable[str],
+    edit: Callable[[VolatileMemory, str], VolatileMemory],
+) -> WatchMasks:
+    memory = reduce(edit, keys, _load_memory(store, url))
     store.watched.edit_page(url, masks=memory.to_json())
     return _masks_from_memory(url, memory)
 
@@ -128,8 +132,7 @@ _KINDS = {
 
 def describe_masks(store: Store, url: Url, masks: Iterable[str]) -> dict[str, str]:
     """Of each mask, what it covers on the newest version of the page that is kept."""
-    blocks = _newest_blocks(store, url)
-    page = _MaskedPage(blocks)
+    page = _MaskedPage(_newest_blocks(store, url))
     return {mask: page.describe_mask(mask) for mask in islice(masks, _MAX_MASKS)}
 
 
@@ -156,7 +159,8 @@ class _MaskedPage:
         for place, (path, text, _) in enumerate(blocks):
             self._known.setdefault(mask_names.soft_mask(path, text), text)
             self._known.setdefault(mask_names.line_mask(path, text), text)
-            self._anchors.setdefault(_anchor_digest(text), []).append(place)
+            anchor = mask_names.text_digest(mask_names.word_skeleton(text))
+            self._anchors.setdefault(anchor, []).append(place)
 
     def describe_mask(self, mask: str) -> str:
         if mask == mask_names.SHAPE_MASK:
@@ -192,10 +196,6 @@ class _MaskedPage:
         if following < len(self._blocks) and self._blocks[following].path == path:
             return f"{words}: now {_quote_text(self._blocks[following].text)}"
         return words
-
-
-def _anchor_digest(text: str) -> str:
-    return mask_names.anchored_mask("", mask_names.BlockAnchor(text, 0))[1:].partition("+")[0]
 
 
 def _quote_text(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
@@ -17,20 +18,20 @@ from honeyguide.watch.compare.revisit_comparison import (
     health_news,
 )
 from honeyguide.watch.compare.volatile import VolatileMemory, observe_unchanged
+from honeyguide.watch.revisit_flow import RevisitOutcome
 from honeyguide.watch.schedule.change_rate import (
+    DAY,
     Belief,
     estimate_rate,
     initial_belief,
     update_belief,
 )
+from honeyguide.watch.schedule.prices import HOUR
 from honeyguide.watch.schedule.schedule import Schedule
-from honeyguide.watch.visit.revisit import RevisitOutcome
 
-_HOUR = 3_600.0
-_DAY = 86_400.0
 _NEWS_KINDS: frozenset[ChangeKind] = frozenset({"content", "data"})
 _MINOR_KINDS: frozenset[ChangeKind] = frozenset({"minor", "links"})
-_LOST_S = 3 * _DAY
+_LOST_S = 3 * DAY
 """Seconds after which a page that cannot be seen is reported, whatever the reason."""
 _CONFIRM_VISITS = 2
 """Visits in a row that must find a page gone before it is reported."""
@@ -146,18 +147,7 @@ def record_changed(
     if (back := health_news(was, None)) is not None:
         kinds = change.kinds if change is not None else ()
         made = change or Change(row.url, outcome.at, ())
-        change = Change(
-            made.url,
-            made.at,
-            (back.kind, *kinds),
-            made.significance,
-            made.since,
-            made.edits,
-            made.links_added,
-            made.links_removed,
-            made.masked,
-            back.detail,
-        )
+        change = replace(made, kinds=(back.kind, *kinds), detail=back.detail)
     return RevisitRecord(row, body=outcome.response, change=change)
 
 
@@ -175,10 +165,7 @@ def record_problem(
         return RevisitRecord(row)  # a site that is being mended answers so, too
     if finding.kind == "moved":
         row = row._replace(note=f"moved to {finding.detail}")
-        return RevisitRecord(
-            row, change=_health_change(row, outcome, health_news(was, finding)), problem="moved"
-        )
-    if gone and row.failures >= gone_after:
+    elif gone and row.failures >= gone_after:
         row = row._replace(state="gone")
     return RevisitRecord(
         row, change=_health_change(row, outcome, health_news(was, finding)), problem=finding.kind
@@ -199,7 +186,7 @@ def record_failed(
     if not lost or row.failures < _CONFIRM_VISITS or was is not None:
         return RevisitRecord(row)
     why = str(outcome.status) if outcome.failure is None else outcome.failure.kind
-    finding = HealthFinding("blocked", f"not seen for {_LOST_S / _DAY:.0f} days: {why}")
+    finding = HealthFinding("blocked", f"not seen for {_LOST_S / DAY:.0f} days: {why}")
     return RevisitRecord(row, change=_health_change(row, outcome, finding), problem="blocked")
 
 
@@ -208,8 +195,8 @@ def retry_delay(row: WatchedRow, outcome: RevisitOutcome[RevisitComparison]) -> 
     if outcome.retry_at:
         return max(60.0, outcome.retry_at - outcome.at)
     if outcome.failure is not None and outcome.failure.kind == "robots":
-        return _DAY
-    return min(_HOUR * 2.0 ** min(max(row.failures - 1, 0), 8), _DAY)
+        return DAY
+    return min(HOUR * 2.0 ** min(max(row.failures - 1, 0), 8), DAY)
 
 
 def change_weight(change: Change | None) -> float:

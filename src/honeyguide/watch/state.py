@@ -22,13 +22,18 @@ from honeyguide.store.watch_list import WatchedRow
 from honeyguide.types import Response, Url, Visit
 from honeyguide.url import host_of
 from honeyguide.watch import record
-from honeyguide.watch.compare import page_change, revisit_comparison
-from honeyguide.watch.compare.page_change import compare_snapshots
+from honeyguide.watch.compare.page_change import RelevanceFunction, compare_snapshots
+from honeyguide.watch.compare.revisit_comparison import (
+    PreviousVersion,
+    RevisitComparison,
+    cached_snapshot,
+    check_health,
+)
 from honeyguide.watch.compare.volatile import VolatileMemory, common_masks
 from honeyguide.watch.notify.delivery import NotifyRule, queue_change
-from honeyguide.watch.record import HeldChange, RevisitRecord
+from honeyguide.watch.record import HeldChange, RevisitRecord, ScheduleUpdate
+from honeyguide.watch.revisit_flow import DuePage, RevisitOutcome
 from honeyguide.watch.schedule.change_rate import Belief, RatePriors
-from honeyguide.watch.visit.revisit import DuePage, RevisitOutcome
 
 _log = getLogger(__name__)
 
@@ -64,7 +69,7 @@ class RevisitState:
     threshold: float
     """What makes a page relevant."""
     clock: Callable[[], float]
-    relevance: page_change.RelevanceFunction | None = None
+    relevance: RelevanceFunction | None = None
     under_way: dict[Url, WatchedRow] = field(default_factory=dict)
     _batch: dict[Url, RevisitRecord] = field(default_factory=dict)
     _written: float = 0.0
@@ -108,11 +113,11 @@ class RevisitState:
             self.store.watched.save_rows([row])
         return row
 
-    def previous_version(self, page: DuePage) -> revisit_comparison.PreviousVersion:
+    def previous_version(self, page: DuePage) -> PreviousVersion:
         """What is known of a page that brought another body."""
         row = self.under_way.get(page.url)
         if row is None or not page.digest:
-            return revisit_comparison.PreviousVersion()
+            return PreviousVersion()
         latest = self.store.versions.latest_version(page.url)
         try:
             body = self.store.versions.read_body(page.url, latest.number) if latest else None
@@ -120,8 +125,8 @@ class RevisitState:
             _log.warning("%s starts again: %s", page.url, error)
             body = None
         if latest is None or body is None:
-            return revisit_comparison.PreviousVersion()
-        return revisit_comparison.PreviousVersion(
+            return PreviousVersion()
+        return PreviousVersion(
             body,
             latest.content_type,
             row.succeeded or latest.last_seen,
@@ -132,39 +137,37 @@ class RevisitState:
         )
 
     def take_outcome(
-        self, outcome: RevisitOutcome[revisit_comparison.RevisitComparison]
-    ) -> tuple[RevisitRecord, record.ScheduleUpdate]:
+        self, outcome: RevisitOutcome[RevisitComparison]
+    ) -> tuple[RevisitRecord, ScheduleUpdate]:
         """Process the outcome of a visit: what is stored of it, and the update of the schedule."""
         made, plan = self._record_outcome(self.under_way.pop(outcome.page.url), outcome)
         self._batch[made.row.url] = made
         return made, plan
 
     def _record_outcome(
-        self, row: WatchedRow, outcome: RevisitOutcome[revisit_comparison.RevisitComparison]
-    ) -> tuple[RevisitRecord, record.ScheduleUpdate]:
+        self, row: WatchedRow, outcome: RevisitOutcome[RevisitComparison]
+    ) -> tuple[RevisitRecord, ScheduleUpdate]:
         seen, response = outcome.found, outcome.response
         finding = seen.finding if seen is not None else None
         if outcome.state == "aside" and response is not None:
-            finding = revisit_comparison.check_health(response)
+            finding = check_health(response)
         if finding is not None:
             was = self._known_problem(row)
             made = record.record_problem(row, outcome, finding, was, self.settings.gone_after)
             moved = Url(finding.detail) if made.problem == "moved" else None
-            return made, record.ScheduleUpdate(
-                False, record.retry_delay(made.row, outcome), moved=moved
-            )
+            return made, ScheduleUpdate(False, record.retry_delay(made.row, outcome), moved=moved)
         if outcome.state == "unchanged" or seen is not None:
             made = self._record_look(row, outcome, seen)
-            return made, record.ScheduleUpdate(True, look_again=made.held is not None)
+            return made, ScheduleUpdate(True, look_again=made.held is not None)
         made = record.record_failed(row, outcome, self._known_problem(row))
         asked = outcome.state != "later"
-        return made, record.ScheduleUpdate(False, record.retry_delay(made.row, outcome), asked)
+        return made, ScheduleUpdate(False, record.retry_delay(made.row, outcome), asked)
 
     def _record_look(
         self,
         row: WatchedRow,
-        outcome: RevisitOutcome[revisit_comparison.RevisitComparison],
-        seen: revisit_comparison.RevisitComparison | None,
+        outcome: RevisitOutcome[RevisitComparison],
+        seen: RevisitComparison | None,
     ) -> RevisitRecord:
         """The page was seen; without ``seen``, it is as it was."""
         prior, was = self.priors.prior_for(row.url), self._known_problem(row)
@@ -218,7 +221,7 @@ class RevisitState:
     ) -> Change | None:
         try:
             one, other = (
-                revisit_comparison.cached_snapshot(
+                cached_snapshot(
                     self.store.versions.read_body(row.url, v.number), row.url, v.content_type
                 )
                 for v in (old, new)
@@ -230,10 +233,7 @@ class RevisitState:
         return compare_snapshots(one, other, masks, self.relevance, at=new.at, since=old.last_seen)
 
     def admit_discovery(
-        self,
-        visit: Visit,
-        outcome: RevisitOutcome[revisit_comparison.RevisitComparison],
-        room: bool,
+        self, visit: Visit, outcome: RevisitOutcome[RevisitComparison], room: bool
     ) -> WatchedRow | None:
         """A page that was discovered goes into the journal and, if it is relevant and there is
         room, on the list; what the list then says of it."""

@@ -182,12 +182,15 @@ def _align_blocks(
             behind = bisect_left(matching.kept_old, pair.old)
             place = matching.kept_new[behind - 1] + 1 if behind else 0
             gone.setdefault(place, []).append(pair)
+
+    def describe_mask(pair: BlockPair) -> tuple[bool, str]:
+        masked = bool(masks) and page_change.is_pair_masked(pair, old, new, matching, masks)
+        return masked, page_change.narrowest_mask(pair, old, new, matching)
+
     for at in range(len(new) + 1):
         for pair in gone.get(at, ()):
             block = old[pair.old]
-            masked = _is_pair_hidden(pair, old, new, matching, masks)
-            mask = page_change.narrowest_mask(pair, old, new, matching)
-            yield BlockDiff("removed", block.path, block.text, "", masked, mask)
+            yield BlockDiff("removed", block.path, block.text, "", *describe_mask(pair))
         if at == len(new):
             return
         block = new[at]
@@ -195,22 +198,10 @@ def _align_blocks(
             yield BlockDiff("moved" if at in moved else "same", block.path, block.text, block.text)
             continue
         before = old[found.old].text if found.old >= 0 else ""
-        masked = _is_pair_hidden(found, old, new, matching, masks)
         what: Literal["added", "moved", "changed"] = (
             "added" if found.old < 0 else "moved" if before == block.text else "changed"
         )
-        mask = page_change.narrowest_mask(found, old, new, matching)
-        yield BlockDiff(what, block.path, before, block.text, masked, mask)
-
-
-def _is_pair_hidden(
-    pair: BlockPair,
-    old: tuple[Block, ...],
-    new: tuple[Block, ...],
-    matching: BlockMatching,
-    masks: frozenset[str],
-) -> bool:
-    return bool(masks) and page_change.is_pair_masked(pair, old, new, matching, masks)
+        yield BlockDiff(what, block.path, before, block.text, *describe_mask(found))
 
 
 def _with_neighbours(blocks: Iterator[BlockDiff]) -> Iterator[BlockDiff]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import heapq
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Iterable
@@ -27,11 +26,10 @@ from honeyguide.watch.compare.revisit_comparison import PreviousVersion, Revisit
 from honeyguide.watch.compare.volatile import VolatileMemory
 from honeyguide.watch.notify.delivery import NotifyLoop
 from honeyguide.watch.record import RevisitRecord
+from honeyguide.watch.revisit_flow import DuePage, RevisitFlow, RevisitOutcome
 from honeyguide.watch.schedule.change_rate import estimate_rate
 from honeyguide.watch.schedule.schedule import Schedule
 from honeyguide.watch.state import RevisitState, VisitPurpose
-from honeyguide.watch.visit.flow import RevisitFlow
-from honeyguide.watch.visit.revisit import DuePage, RevisitOutcome
 
 _MAX_LINKS = 2_000
 """Links that are remembered; the worst are forgotten first."""
@@ -238,7 +236,7 @@ class Watcher:
         # Whoever looks from outside can tell it from a crawl, which holds the same lock.
         self.store.watch_facts.set(*RUNNING_FACT, os.getpid())
         over = asyncio.Event()
-        telling = asyncio.create_task(self.notify_loop.run(over))
+        notifying = asyncio.create_task(self.notify_loop.run(over))
         try:
             async with aclosing(self.flow.run(pages)) as outcomes:
                 async for outcome in outcomes:
@@ -247,7 +245,7 @@ class Watcher:
                     self._woken.set()
         finally:
             over.set()
-            await telling
+            await notifying
             self.state.commit()
             self.store.watch_facts.set("watch", "links", self.discoveries.dump())
         await self.notify_loop.deliver_all()
@@ -282,7 +280,7 @@ class Watcher:
     async def _second_looks(self) -> AsyncIterator[DuePage]:
         now = self.clock()
         while self._look_queue and self._look_queue[0][0] <= now:
-            _, url = heapq.heappop(self._look_queue)
+            _, url = heappop(self._look_queue)
             if (due := self.state.due_page(url, VisitPurpose.SECOND_LOOK)) is not None:
                 yield due
         await self._sleep_until_woken(
@@ -315,7 +313,7 @@ class Watcher:
 
     def _next_due(self, now: float) -> DuePage | None:
         if self._look_queue and self._look_queue[0][0] <= now:
-            _, again = heapq.heappop(self._look_queue)
+            _, again = heappop(self._look_queue)
             self.schedule.spent(now)
             return self.state.due_page(again, VisitPurpose.SECOND_LOOK)
         spend = self.schedule.choose_spending(now, self.discoveries.best_score)
@@ -355,7 +353,7 @@ class Watcher:
             self.state.commit()
             self._follow_move(row, plan.moved, outcome.at)
         if plan.look_again:
-            heapq.heappush(self._look_queue, (now + self.settings.second_look_s, url))
+            heappush(self._look_queue, (now + self.settings.second_look_s, url))
         added = made.change.links_added if made.change is not None else ()
         if self.settings.discover and response is not None and added:
             self.discoveries.offer_links(response, 1.0, frozenset(added))
@@ -369,16 +367,16 @@ class Watcher:
 
     def _take_discovery(self, outcome: RevisitOutcome[RevisitComparison]) -> None:
         """A link that nobody had followed: if it leads to a relevant page, that is news."""
-        visit, tally = self.discoveries.judge_arrival(outcome), self.progress
+        visit, progress = self.discoveries.judge_arrival(outcome), self.progress
         room = len(self.schedule) < self.settings.pages
         row = self.state.admit_discovery(visit, outcome, room) if visit is not None else None
         new = row is not None
         if row is not None:
             self._schedule_row(row)
-        self.progress = tally._replace(
-            visits=tally.visits + 1,
-            discovered=tally.discovered + new,
-            changes=tally.changes + new,
+        self.progress = progress._replace(
+            visits=progress.visits + 1,
+            discovered=progress.discovered + new,
+            changes=progress.changes + new,
         )
 
     def _follow_move(self, row: WatchedRow, target: Url, at: float) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -50,12 +50,19 @@ class BlockMatching(NamedTuple):
     kept_new: list[int]
     """Places of the blocks that are the same, ascending."""
 
-    def above_old(self, old: Sequence[Block], at: int) -> BlockAnchor:
-        """The last block before this place that is the same in both versions."""
-        return _anchor_above(self.kept_old, old, at)
-
-    def above_new(self, new: Sequence[Block], at: int) -> BlockAnchor:
-        return _anchor_above(self.kept_new, new, at)
+    def sides(
+        self, pair: BlockPair, old: Sequence[Block], new: Sequence[Block]
+    ) -> list[tuple[Block, BlockAnchor]]:
+        """The block in each version that has it, the old one first, with the last block before it
+        that is the same in both versions."""
+        return [
+            (blocks[at], _anchor_above(same, blocks, at))
+            for same, blocks, at in (
+                (self.kept_old, old, pair.old),
+                (self.kept_new, new, pair.new),
+            )
+            if at >= 0
+        ]
 
 
 def match_blocks(old: Sequence[Block], new: Sequence[Block]) -> BlockMatching:
@@ -119,31 +126,34 @@ def _pair_blocks(
 def _by_text(
     old: Sequence[Block], new: Sequence[Block], gone: list[int], come: list[int]
 ) -> dict[int, int]:
-    places: defaultdict[tuple[str, bool], deque[int]] = defaultdict(deque)
-    for at in gone:
-        places[old[at].text, old[at].path == TITLE_PATH].append(at)
-    return {
-        at: waiting.popleft()
-        for at in come
-        if (waiting := places.get((new[at].text, new[at].path == TITLE_PATH)))
-    }
+    def key(block: Block) -> Hashable:
+        return block.text, block.path == TITLE_PATH
+
+    return _by_key(key, old, new, gone, come)
 
 
 def _by_skeleton(
     old: Sequence[Block], new: Sequence[Block], gone: list[int], come: list[int]
 ) -> dict[int, int]:
-    if len(gone) + len(come) > _FEW:
-        return {}
-    places: defaultdict[tuple[str, str], deque[int]] = defaultdict(deque)
+    def key(block: Block) -> Hashable:
+        return (block.path, word_skeleton(block.text)) if _NUMBER(block.text) else None
+
+    return _by_key(key, old, new, gone, come) if len(gone) + len(come) <= _FEW else {}
+
+
+def _by_key(
+    key: Callable[[Block], Hashable],
+    old: Sequence[Block],
+    new: Sequence[Block],
+    gone: list[int],
+    come: list[int],
+) -> dict[int, int]:
+    """Pairs of blocks with the same key, in order; None is no key."""
+    places: defaultdict[Hashable, deque[int]] = defaultdict(deque)
     for at in gone:
-        if _NUMBER(old[at].text):
-            places[old[at].path, word_skeleton(old[at].text)].append(at)
-    return {
-        at: waiting.popleft()
-        for at in come
-        if _NUMBER(new[at].text)
-        and (waiting := places.get((new[at].path, word_skeleton(new[at].text))))
-    }
+        places[key(old[at])].append(at)
+    places.pop(None, None)
+    return {at: waiting.popleft() for at in come if (waiting := places.get(key(new[at])))}
 
 
 def _by_words(

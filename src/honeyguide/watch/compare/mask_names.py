@@ -99,23 +99,24 @@ def _is_price(words: list[str], at: int) -> bool:
     return any(_MONEY(word.lower()) for word in neighbours)
 
 
-def _text_digest(text: str) -> str:
+def text_digest(text: str) -> str:
+    """Of a skeleton, as masks name it."""
     return xxh3_64_hexdigest(text.encode("utf-8", "replace"))[:_DIGEST]
 
 
 def soft_mask(path: str, text: str) -> str:
     """Blocks of the same words at this path, whatever a program put between them."""
-    return f"{path}~{_text_digest(word_skeleton(text))}"
+    return f"{path}~{text_digest(word_skeleton(text))}"
 
 
 def line_mask(path: str, text: str) -> str:
     """This very line at this path, whatever its numbers, and whether or not it is there."""
-    return f"{path}={_text_digest(word_skeleton(text, prices=True))}"
+    return f"{path}={text_digest(word_skeleton(text, prices=True))}"
 
 
 def anchored_mask(key: str, anchor: BlockAnchor) -> str:
     """The same, but only so far behind this other block."""
-    return f"{key}^{_text_digest(word_skeleton(anchor.text))}+{anchor.behind}"
+    return f"{key}^{text_digest(word_skeleton(anchor.text))}+{anchor.behind}"
 
 
 def link_mask(url: str) -> str:

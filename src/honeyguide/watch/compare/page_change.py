@@ -26,31 +26,29 @@ def is_pair_masked(
     closely: bool = True,
 ) -> bool:
     """Whether all that differs here is masked: the block, or what a program put into it."""
-    sides = [blocks[at] for blocks, at in ((old, pair.old), (new, pair.new)) if at >= 0]
-    if all(block.path in masks for block in sides):
+    blocks = [side[at] for side, at in ((old, pair.old), (new, pair.new)) if at >= 0]
+    if all(block.path in masks for block in blocks):
         return True
     if not closely:
         return False
-    if all(mask_names.line_mask(block.path, block.text) in masks for block in sides):
+    if all(mask_names.line_mask(block.path, block.text) in masks for block in blocks):
         return True
-    if pair.old < 0:
-        return is_place_masked(new[pair.new], matching.above_new(new, pair.new), masks)
-    if pair.new < 0:
-        return is_place_masked(old[pair.old], matching.above_old(old, pair.old), masks)
-    one, other = old[pair.old], new[pair.new]
-    over_one = matching.above_old(old, pair.old)
-    over_other = matching.above_new(new, pair.new)
-    if is_place_masked(one, over_one, masks) and is_place_masked(other, over_other, masks):
+    sides = matching.sides(pair, old, new)
+    if all(is_place_masked(block, anchor, masks) for block, anchor in sides):
         return True
-    if one.path != other.path or mask_names.word_skeleton(one.text) != mask_names.word_skeleton(
-        other.text
-    ):
+    one, other = blocks[0], blocks[-1]
+    if len(sides) < 2 or not is_same_generated(one, other):
         return False
     key = mask_names.soft_mask(other.path, other.text)
-    return (
-        key in masks
-        or mask_names.anchored_mask(key, over_other) in masks
-        or mask_names.anchored_mask(key, over_one) in masks
+    return key in masks or any(
+        mask_names.anchored_mask(key, anchor) in masks for _, anchor in reversed(sides)
+    )
+
+
+def is_same_generated(one: Block, other: Block) -> bool:
+    """Whether they stand at one path, and only what programs put between words differs."""
+    return one.path == other.path and (
+        mask_names.word_skeleton(one.text) == mask_names.word_skeleton(other.text)
     )
 
 
@@ -67,11 +65,7 @@ def narrowest_mask(
     pair: BlockPair, old: Sequence[Block], new: Sequence[Block], matching: BlockMatching
 ) -> str:
     """The mask that covers what differs here and as little else as can be; '': there is none."""
-    sides: list[tuple[Block, mask_names.BlockAnchor]] = []
-    if pair.new >= 0:
-        sides.append((new[pair.new], matching.above_new(new, pair.new)))
-    if pair.old >= 0:
-        sides.append((old[pair.old], matching.above_old(old, pair.old)))
+    sides = matching.sides(pair, old, new)[::-1]
     tried = (
         *(mask_names.line_mask(block.path, block.text) for block, _ in sides),
         *(mask_names.anchored_mask(block.path, above) for block, above in sides),
@@ -93,7 +87,7 @@ _MAIN_WEIGHT = 0.5
 _FEW_WORDS = 4
 _MINOR_SHARE = 0.05
 """A change of so few words, which are no larger part of the page, is minor."""
-KEY_FIELDS = frozenset({"price", "lowprice", "highprice", "pricecurrency", "availability"})
+_KEY_FIELDS = frozenset({"price", "lowprice", "highprice", "pricecurrency", "availability"})
 """Data fields that people watch a page for."""
 _KEY_FIELD, _FIELD, _LINK = 0.3, 0.02, 0.01
 """Significance of a change in a key field, in any other field, and of a link."""
@@ -149,10 +143,12 @@ class EditCounter:
                 new[pair.new], None, self.masks
             ):
                 continue
-            self.restyled = True
-            if len(self.edits) < MAX_EDITS:
-                text = new[pair.new].text
-                self.edits.append((PageEdit("moved", path, text, text), 0.0))
+            self._add_moved(new[pair.new])
+
+    def _add_moved(self, block: Block) -> None:
+        self.restyled = True
+        if len(self.edits) < MAX_EDITS:
+            self.edits.append((PageEdit("moved", block.path, block.text, block.text), 0.0))
 
     def _count_whole_block(self, what: Literal["added", "removed"], block: Block) -> None:
         old, new = ("", block.text) if what == "added" else (block.text, "")
@@ -163,10 +159,8 @@ class EditCounter:
             if mask_names.order_mask(new.path) in self.masks:
                 self.masked += 1
                 return
-            self.restyled = True
-            self.rebuilt = self.rebuilt or _element_names(old.path) != _element_names(new.path)
-            if len(self.edits) < MAX_EDITS:
-                self.edits.append((PageEdit("moved", new.path, old.text, new.text), 0.0))
+            self.rebuilt = self.rebuilt or element_names(old.path) != element_names(new.path)
+            self._add_moved(new)
             return
         letters, words = _word_difference(old.text, new.text)
         block = old if old.weight > new.weight else new
@@ -191,8 +185,10 @@ class EditCounter:
         if old == new:
             return
         before, after = Counter(old), Counter(new)
-        gone = [pair for pair in before - after if mask_names.data_mask(pair[0]) not in self.masks]
-        come = [pair for pair in after - before if mask_names.data_mask(pair[0]) not in self.masks]
+        gone, come = (
+            [pair for pair in fields if mask_names.data_mask(pair[0]) not in self.masks]
+            for fields in (before - after, after - before)
+        )
         waiting: dict[str, list[str]] = {}
         for name, value in gone:
             waiting.setdefault(name, []).append(value)
@@ -205,7 +201,7 @@ class EditCounter:
 
     def _count_field(self, name: str, old: str, new: str) -> None:
         self.data += 1
-        self.key_fields += name.rpartition(".")[2].lower() in KEY_FIELDS
+        self.key_fields += is_key_field(name)
         self.edits.append((PageEdit("data", name, old, new), 0.0))
 
     def change_kinds(self, reshaped: bool) -> tuple[ChangeKind, ...]:
@@ -256,21 +252,26 @@ class EditCounter:
             edit._replace(
                 old=edit.old[:_TEXT],
                 new=edit.new[:_TEXT],
-                weight=_field_weight(edit.path) if edit.what == "data" else amount * scale,
+                weight=_edit_weight(edit, amount * scale),
             )
             for edit, amount in edits
         )
 
 
-def _field_weight(name: str) -> float:
-    return _KEY_FIELD if name.rpartition(".")[2].lower() in KEY_FIELDS else _FIELD
+def _edit_weight(edit: PageEdit, of_text: float) -> float:
+    if edit.what != "data":
+        return of_text
+    return _KEY_FIELD if is_key_field(edit.path) else _FIELD
+
+
+def is_key_field(name: str) -> bool:
+    """Whether people watch a page for this field of its data."""
+    return name.rpartition(".")[2].lower() in _KEY_FIELDS
 
 
 def _word_difference(old: str, new: str) -> tuple[int, int]:
     """Letters and words that are in one text and not in the other: in that which has more."""
-    counts: dict[str, int] = {}
-    for word in old.split():
-        counts[word] = counts.get(word, 0) + 1
+    counts = dict(Counter(old.split()))
     letters = words = 0
     for word in new.split():
         if left := counts.get(word, 0):
@@ -284,7 +285,7 @@ def _word_difference(old: str, new: str) -> tuple[int, int]:
     return max((letters, words), (removed, gone), (1, 1))
 
 
-def _element_names(path: str) -> list[str]:
+def element_names(path: str) -> list[str]:
     """The elements' names alone."""
     return [step.partition(".")[0].partition("#")[0] for step in path.split("/")]
 
@@ -324,24 +325,24 @@ def compare_snapshots(
         return None
     masks = frozenset(masks)
     before, after = with_title(old), with_title(new)
-    tally = EditCounter(masks, relevance)
-    tally.count_blocks(before, after, match_blocks(before, after))
-    tally.count_fields(old.data, new.data)
+    counter = EditCounter(masks, relevance)
+    counter.count_blocks(before, after, match_blocks(before, after))
+    counter.count_fields(old.data, new.data)
     added, removed = links_changed(old, new, masks)
-    tally.links = len(added) + len(removed)
-    kinds = tally.change_kinds(old.shape != new.shape and mask_names.SHAPE_MASK not in masks)
+    counter.links = len(added) + len(removed)
+    kinds = counter.change_kinds(old.shape != new.shape and mask_names.SHAPE_MASK not in masks)
     if not kinds:
         return None
     return Change(
         new.url,
         at,
         kinds,
-        tally.significance(),
+        counter.significance(),
         since,
-        tally.weightiest_edits(),
+        counter.weightiest_edits(),
         added[:_MAX_LINKS],
         removed[:_MAX_LINKS],
-        tally.masked,
+        counter.masked,
     )
 
 

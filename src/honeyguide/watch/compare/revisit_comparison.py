@@ -9,16 +9,18 @@ or looks like the host's answer to an address that cannot exist, and has lost th
 from __future__ import annotations
 
 import re
+import tomllib
 from functools import lru_cache
-from typing import NamedTuple
+from importlib.resources import files
+from typing import Any, NamedTuple
 
 from honeyguide.change import Change, ChangeKind, Snapshot
 from honeyguide.parse.blocks import read_snapshot
 from honeyguide.types import Response, Url
 from honeyguide.url import canonical_url
 from honeyguide.watch.compare import volatile
-from honeyguide.watch.compare.page_change import RelevanceFunction, compare_snapshots
-from honeyguide.watch.visit.revisit import DuePage
+from honeyguide.watch.compare.page_change import RelevanceFunction, compare_snapshots, element_names
+from honeyguide.watch.revisit_flow import DuePage
 
 _START = 65_536
 """Bytes of a body that are searched."""
@@ -28,43 +30,18 @@ _REFUSING = frozenset({401, 403, 405, 406, 429, 503})
 _PERMANENT = frozenset({301, 308})
 _ILL_KINDS: frozenset[ChangeKind] = frozenset({"gone", "blocked", "soft_404"})
 
-_HEADERS = {
-    "cf-mitigated": "Cloudflare",
-    "x-datadome": "DataDome",
-    "x-amzn-waf-action": "AWS WAF",
-    "x-sucuri-block": "Sucuri",
-}
-_WALLS = (
-    (rb"/cdn-cgi/challenge-platform/|cf-chl-|cf_chl_opt|cf-browser-verification", "Cloudflare"),
-    (rb"captcha-delivery\.com|datadome", "DataDome"),
-    (rb"_Incapsula_Resource|Incapsula incident", "Imperva"),
-    (rb"px-captcha|perimeterx", "PerimeterX"),
-    (rb"errors\.edgesuite\.net|akamai.{0,40}access denied", "Akamai"),
-    (rb"awswafcaptcha|awsWafCookieDomainList", "AWS WAF"),
-    (rb"ddos-guard", "DDoS-Guard"),
-    (rb"sucuri website firewall", "Sucuri"),
-    (rb"g-recaptcha|h-captcha|hcaptcha\.com|cf-turnstile|recaptcha/api", "captcha"),
+_MARKS: dict[str, Any] = tomllib.loads(
+    files("honeyguide.watch.compare").joinpath("page_marks.toml").read_text("utf-8")
 )
-_WALL = tuple((re.compile(marks, re.IGNORECASE).search, name) for marks, name in _WALLS)
-_CONSENT = re.compile(
-    r"before you continue|consent\.(?:google|yahoo|youtube)|we value your privacy"
-    r"|accept (?:all )?(?:our )?cookies|cookie consent|çerezleri kabul|alle cookies akzeptieren"
-    r"|accepter (?:tous )?les cookies",
-    re.IGNORECASE,
-).search
-_HUMAN = re.compile(
-    r"are you (?:a )?(?:human|robot)|verify (?:that )?you are (?:a )?human|unusual traffic"
-    r"|just a moment|checking your browser|access (?:to this page has been )?denied"
-    r"|attention required",
-    re.IGNORECASE,
-).search
-_NOT_FOUND = re.compile(
-    r"\b404\b|\bnot found\b|(?:page|article|document|product|file) (?:(?:you|that) .{0,40})?"
-    r"(?:could not be|cannot be|can't be|was not|is not|isn't|not|no longer) "
-    r"(?:found|available|exist\w*)|(?:does not|doesn't|no longer) exist"
-    r"|sayfa bulunamadı|bulunamadı|nicht gefunden|introuvable|no encontrad[ao]|non trovata",
-    re.IGNORECASE,
-).search
+_HEADERS: dict[str, str] = _MARKS["headers"]
+_WALLS = [
+    (re.compile(marks.encode(), re.IGNORECASE).search, name)
+    for name, marks in _MARKS["walls"].items()
+]
+_CONSENT, _HUMAN, _NOT_FOUND = (
+    re.compile("|".join(_MARKS[kind]), re.IGNORECASE).search
+    for kind in ("consent", "human", "not_found")
+)
 _HEADINGS = ("title", "h1", "h2")
 _LITTLE = 0.2
 """Largest share of the old main text on a page that no longer exists."""
@@ -115,7 +92,7 @@ def _detect_blocker(response: Response) -> str:
         if response.header(name):
             return vendor
     body = response.body[:_START]
-    return next((vendor for search, vendor in _WALL if search(body)), "")
+    return next((vendor for search, vendor in _WALLS if search(body)), "")
 
 
 def _detect_wall(
@@ -141,7 +118,7 @@ def _detect_wall(
 def _detect_soft_404(now: Snapshot, before: Snapshot | None) -> HealthFinding | None:
     if before is None or _remaining_share(before, now) > _LITTLE:
         return None
-    headings = [now.title, *(b.text for b in now.blocks if _last_element(b.path) in _HEADINGS)]
+    headings = [now.title, *(b.text for b in now.blocks if element_names(b.path)[-1] in _HEADINGS)]
     phrase = next((found[0] for text in headings[:20] if (found := _NOT_FOUND(text[:300]))), "")
     if not phrase and len(text := _main_text(now)) <= _SHORT // 4 and (found := _NOT_FOUND(text)):
         phrase = found[0]
@@ -156,10 +133,6 @@ def _decode_utf8(header: str) -> str:
         return header.encode("latin-1").decode("utf-8")
     except UnicodeError:
         return header
-
-
-def _last_element(path: str) -> str:
-    return path.rpartition("/")[2].partition(".")[0].partition("#")[0]
 
 
 def _main_text(snapshot: Snapshot) -> str:

@@ -11,8 +11,13 @@ from typing import NamedTuple
 
 from honeyguide.change import Block, Snapshot
 from honeyguide.watch.compare import mask_names
-from honeyguide.watch.compare.block_matching import BlockMatching, BlockPair, match_blocks
-from honeyguide.watch.compare.page_change import KEY_FIELDS, links_changed, with_title
+from honeyguide.watch.compare.block_matching import BlockMatching, match_blocks
+from honeyguide.watch.compare.page_change import (
+    is_key_field,
+    is_same_generated,
+    links_changed,
+    with_title,
+)
 
 _MOSTLY = 0.6
 """Share of the blocks at a path from which the whole path is meant, not some of its blocks."""
@@ -50,16 +55,10 @@ def diff_as_masks(old: Snapshot, new: Snapshot) -> VolatileDiff:
     kept = Counter(after[at].path for at in matching.kept_new)
     changed = Counter(after[pair.new].path for pair in matching.pairs if pair.new >= 0)
     for pair in matching.pairs[:_PAIRS]:
-        sides = [
-            (blocks[at], above(blocks, at))
-            for blocks, at, above in (
-                (before, pair.old, matching.above_old),
-                (after, pair.new, matching.above_new),
-            )
-            if at >= 0
-        ]
+        sides = matching.sides(pair, before, after)
         block, anchor = sides[-1]
-        if _only_generated(pair, before, after):
+        edited = len(sides) == 2 and sides[0][0].text != block.text
+        if edited and is_same_generated(sides[0][0], block):
             key = mask_names.soft_mask(block.path, block.text)
             if quiet is None:
                 quiet = _quiet_masks(after, matching, changed.keys())
@@ -68,7 +67,7 @@ def diff_as_masks(old: Snapshot, new: Snapshot) -> VolatileDiff:
             continue
         if len(sides) == 2:
             one, over = sides[0]
-            if one.text == block.text:
+            if not edited:
                 found.other.add(mask_names.order_mask(block.path))
                 continue
             was = mask_names.soft_mask(one.path, one.text)
@@ -86,18 +85,12 @@ def diff_as_masks(old: Snapshot, new: Snapshot) -> VolatileDiff:
     found.other |= {mask_names.order_mask(after[pair.new].path) for pair in matching.moved}
     alike, found.lone_links = _link_masks(old, new)
     found.other |= alike
-    found.other |= {mask_names.data_mask(name) for name, _ in Counter(old.data) - Counter(new.data)}
-    found.other |= {mask_names.data_mask(name) for name, _ in Counter(new.data) - Counter(old.data)}
+    was_data, now_data = Counter(old.data), Counter(new.data)
+    fields = (was_data - now_data) | (now_data - was_data)
+    found.other |= {mask_names.data_mask(name) for name, _ in fields}
     if old.shape != new.shape:
         found.other.add(mask_names.SHAPE_MASK)
     return found
-
-
-def _only_generated(pair: BlockPair, old: Sequence[Block], new: Sequence[Block]) -> bool:
-    if pair.old < 0 or pair.new < 0 or old[pair.old].path != new[pair.new].path:
-        return False
-    one, other = old[pair.old].text, new[pair.new].text
-    return one != other and mask_names.word_skeleton(one) == mask_names.word_skeleton(other)
 
 
 def _quiet_masks(new: Sequence[Block], matching: BlockMatching, paths: Collection[str]) -> set[str]:
@@ -224,7 +217,7 @@ def find_volatile(old: Snapshot, new: Snapshot) -> frozenset[str]:
         return frozenset()
     # A server can tell a second look from a visit, and would have its words masked for good.
     hard = {key for key, weight in found.hard.items() if weight < _MAIN}
-    other = {key for key in found.other if not _is_key_field(key)}
+    other = {key for key in found.other if not _is_key_mask(key)}
     return frozenset(_drop_long_keys({*found.soft, *hard, *other, *found.lone_links}))
 
 
@@ -272,13 +265,13 @@ def _select_evidence(found: VolatileDiff, habits: Mapping[str, PlaceHabit], gap:
     for part, most in ((found.soft, _HOUR), (found.hard, _MOMENT)):
         differed |= {key for key, weight in part.items() if weight < _MAIN or gap <= most}
     if gap <= _HOUR:
-        differed |= {key for key in found.other if not _is_key_field(key)}
+        differed |= {key for key in found.other if not _is_key_mask(key)}
     return differed
 
 
-def _is_key_field(key: str) -> bool:
+def _is_key_mask(key: str) -> bool:
     kind, _, name = key.partition(":")
-    return kind == "data" and name.rpartition(".")[2].lower() in KEY_FIELDS
+    return kind == "data" and is_key_field(name)
 
 
 def _update_habits(

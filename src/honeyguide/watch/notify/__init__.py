@@ -1,3 +1,1 @@
 """Notifications: which changes are sent to whom, when, in which form and through which channel."""
-
-from __future__ import annotations

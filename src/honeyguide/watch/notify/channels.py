@@ -22,9 +22,9 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 from honeyguide.change import Change
 from honeyguide.errors import ConfigError, DiskFull, StoreError
 from honeyguide.watch.notify.message import (
+    HTML_FORMAT,
     ChangeMessage,
     DigestEntry,
-    HtmlFormat,
     clean_line,
     digest_entries,
     entry_headline,
@@ -85,8 +85,6 @@ class FeedHeader:
     title: str
     key: str
     """Never changes for a collection: readers know the feed by it."""
-    url: str = ""
-    """Where it is published, if anywhere."""
 
 
 def change_id(change: Change) -> str:
@@ -102,8 +100,6 @@ def render_atom(feed: FeedHeader, changes: Sequence[Change]) -> bytes:
     _add_child(root, "title", clean_line(feed.title) or "Changes")
     _add_child(root, "updated", _feed_time(shown[0].at if shown else 0).isoformat())
     _add_child(SubElement(root, "author"), "name", "Honeyguide")
-    if target := safe_link(feed.url):
-        SubElement(root, "link", rel="self", href=target)
     for change in shown:
         item, entry = SubElement(root, "entry"), digest_entries([change])[0]
         _add_child(item, "id", change_id(change))
@@ -123,9 +119,7 @@ def render_rss(feed: FeedHeader, changes: Sequence[Change]) -> bytes:
     channel = SubElement(root, "channel")
     _add_child(channel, "title", clean_line(feed.title) or "Changes")
     # RSS wants a link, also of a feed that has no place in the web.
-    _add_child(
-        channel, "link", safe_link(feed.url) or uuid5(_ID_NAMESPACE, clean_line(feed.key)).urn
-    )
+    _add_child(channel, "link", uuid5(_ID_NAMESPACE, clean_line(feed.key)).urn)
     _add_child(channel, "description", "What changed on the watched pages")
     _add_child(channel, "lastBuildDate", format_datetime(_feed_time(shown[0].at if shown else 0)))
     for change in shown:
@@ -170,7 +164,7 @@ def _entry_title(entry: DigestEntry) -> str:
 
 
 def _entry_html(entry: DigestEntry) -> str:
-    return "\n".join(entry_lines(entry, HtmlFormat()))
+    return "\n".join(entry_lines(entry, HTML_FORMAT))
 
 
 def _feed_time(at: float) -> datetime:

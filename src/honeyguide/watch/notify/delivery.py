@@ -126,7 +126,7 @@ class NotifyRule:
     """Which changes one channel gets, and when. Every condition must hold."""
 
     channel: str
-    """The name of the channel."""
+    """The name of the channel, under which its messages wait."""
     kinds: tuple[ChangeKind, ...] = DEFAULT_KINDS
     """Kinds of change; one of the change's kinds must be among them."""
     significance: float = 0.0
@@ -149,12 +149,6 @@ class NotifyRule:
     """Hour of day of daily and weekly digests."""
     weekday: Weekday = "monday"
     """Day of weekly digests."""
-    name: str = ""
-    """Under which its messages wait; needed where a channel has several rules."""
-
-    @property
-    def queue_name(self) -> str:
-        return self.name or self.channel
 
     def __post_init__(self) -> None:
         where = f"the rule for {self.channel!r}"
@@ -191,21 +185,14 @@ WEIGHED_KINDS = frozenset({"content", "minor", "data", "links", "structure", "co
 
 
 def is_wanted(rule: NotifyRule, change: Change) -> bool:
-    return not reason_unwanted(rule, change)
-
-
-def reason_unwanted(rule: NotifyRule, change: Change) -> str:
-    """Why the rule does not want this change, in words; '' if it does."""
     kinds = [kind for kind in change.kinds if kind in rule.kinds]
-    if not kinds:
-        return f"of the kind {', '.join(change.kinds) or 'none'}"
-    if change.significance < rule.significance and all(kind in WEIGHED_KINDS for kind in kinds):
-        return f"significance {change.significance:.2f} is under {rule.significance:.2f}"
-    if rule.pages and not any(_matches_page(pattern, change.url) for pattern in rule.pages):
-        return "on none of the rule's pages"
-    if rule.words and not _concerns_terms(change, rule.words, rule.language):
-        return "none of the rule's words was added or removed"
-    return ""
+    light = change.significance < rule.significance and WEIGHED_KINDS.issuperset(kinds)
+    return (
+        bool(kinds)
+        and not light
+        and (not rule.pages or any(_matches_page(one, change.url) for one in rule.pages))
+        and (not rule.words or _concerns_terms(change, rule.words, rule.language))
+    )
 
 
 def due_time(rule: NotifyRule, at: float) -> float:
@@ -311,7 +298,7 @@ def queue_change(
     """Queue a change for every rule that wants it, in the transaction that stores it."""
     for rule in rules:
         if is_wanted(rule, change):
-            outbox.queue_changes([number], rule.queue_name, change.at, due_time(rule, change.at))
+            outbox.queue_changes([number], rule.channel, change.at, due_time(rule, change.at))
 
 
 async def deliver_queued(
@@ -323,31 +310,31 @@ async def deliver_queued(
     collection: str = "",
 ) -> list[NotificationDelivery]:
     """Send what this rule's queue holds by now."""
-    unsent = outbox.list_unsent(rule.queue_name, now, _MAX_CHANGES)
+    unsent = outbox.list_unsent(rule.channel, now, _MAX_CHANGES)
     if not unsent:
         return []
     if (later := quiet_until(rule.quiet_hours, now, time_zone(rule.time_zone))) > now:
-        outbox.defer_changes(rule.queue_name, [one.change for one in unsent], later)
+        outbox.defer_changes(rule.channel, [one.change for one in unsent], later)
         return []
     deliveries: list[NotificationDelivery] = []
     bundles = _bundle_messages(outbox, changes, rule, unsent, now)
     for place, (key, numbers, tries) in enumerate(bundles):
         found = [row.change for number in numbers if (row := changes.get_change(number))]
         if not found:
-            outbox.mark_failed(rule.queue_name, numbers, now, "the change is no longer kept", None)
+            outbox.mark_failed(rule.channel, numbers, now, "the change is no longer kept", None)
             continue
         message = compose_message(rule.channel, found, collection, key)
         outcome = await messenger.send(message, now, tries)
         deliveries.append(NotificationDelivery(key, numbers, outcome))
         if outcome.state == "sent":
-            outbox.mark_sent(rule.queue_name, numbers, now)
+            outbox.mark_sent(rule.channel, numbers, now)
             continue
         again = outcome.at if outcome.state == "retry" else None
-        outbox.mark_failed(rule.queue_name, numbers, now, outcome.why, again)
+        outbox.mark_failed(rule.channel, numbers, now, outcome.why, again)
         if again:
             # A receiver in trouble is left alone: the others wait with this one.
             rest = [number for bundle in bundles[place + 1 :] for number in bundle[1]]
-            outbox.defer_changes(rule.queue_name, rest, again)
+            outbox.defer_changes(rule.channel, rest, again)
             break
     return deliveries
 
@@ -381,13 +368,13 @@ def _bundle_messages(
             else:
                 lost.append(one.change)
     if lost:
-        outbox.mark_failed(rule.queue_name, lost, now, "the change is no longer kept", None)
+        outbox.mark_failed(rule.channel, lost, now, "the change is no longer kept", None)
     batches = ready_batches(rule, waiting, now)
     if not batches and (later := wake_at(rule, waiting)):
-        outbox.defer_changes(rule.queue_name, [one.key for one in waiting], max(later, now))
+        outbox.defer_changes(rule.channel, [one.key for one in waiting], max(later, now))
     for batch in batches:
         numbers = tuple(one.key for one in batch)
-        made.append((outbox.bundle_changes(rule.queue_name, numbers), numbers, 0))
+        made.append((outbox.bundle_changes(rule.channel, numbers), numbers, 0))
     return sorted(made, key=lambda bundle: bundle[1])
 
 

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from html import escape
 from itertools import groupby
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from honeyguide.change import Change, ChangeKind, PageEdit
 from honeyguide.types import Url
@@ -257,97 +257,63 @@ _KIND_WORDS: dict[ChangeKind, str] = {
 }  # fmt: skip
 
 
-class MessageFormat(Protocol):
+class MessageFormat(NamedTuple):
     """How each part is written; what comes in is clean."""
 
-    def format_text(self, text: str) -> str: ...
-    def format_page(self, url: str) -> str: ...
-    def format_host(self, name: str) -> str: ...
-    def format_old(self, text: str) -> str: ...
-    def format_new(self, text: str) -> str: ...
-    def format_line(self, text: str, depth: int) -> str: ...
+    text: Callable[[str], str]
+    page: Callable[[str], str]
+    """Its address, as a link where the form has links."""
+    host: Callable[[str], str]
+    old: Callable[[str], str]
+    new: Callable[[str], str]
+    line: Callable[[str, int], str]
+    """A text and its depth."""
 
 
-class PlainFormat:
-    """A chat may read it, so nobody is called in it."""
-
-    def format_text(self, text: str) -> str:
-        return defuse_mentions(text)
-
-    def format_page(self, url: str) -> str:
-        return defuse_mentions(clean_line(url, 300))
-
-    def format_host(self, name: str) -> str:
-        return name
-
-    def format_old(self, text: str) -> str:
-        return f"- {defuse_mentions(text)}"
-
-    def format_new(self, text: str) -> str:
-        return f"+ {defuse_mentions(text)}"
-
-    def format_line(self, text: str, depth: int) -> str:
-        return "  " * depth + text
-
-
-class MarkdownFormat:
-    def format_text(self, text: str) -> str:
-        return escape_markdown(text)
-
-    def format_page(self, url: str) -> str:
-        return markdown_link(url, clean_line(url, 120))
-
-    def format_host(self, name: str) -> str:
-        return f"**{escape_markdown(name)}**"
-
-    def format_old(self, text: str) -> str:
-        return f"was: {escape_markdown(text)}"
-
-    def format_new(self, text: str) -> str:
-        return f"now: {escape_markdown(text)}"
-
-    def format_line(self, text: str, depth: int) -> str:
-        return f"{'  ' * (depth - 1)}- {text}" if depth else f"\n{text}\n"
-
-
-class HtmlFormat:
-    def format_text(self, text: str) -> str:
-        return escape(text)
-
-    def format_page(self, url: str) -> str:
-        return html_link(url, clean_line(url, 120))
-
-    def format_host(self, name: str) -> str:
-        return f"<strong>{escape(name)}</strong>"
-
-    def format_old(self, text: str) -> str:
-        return f'<del dir="auto">{escape(text)}</del>'
-
-    def format_new(self, text: str) -> str:
-        return f'<ins dir="auto">{escape(text)}</ins>'
-
-    def format_line(self, text: str, depth: int) -> str:
-        return f'<p style="margin:0 0 .3em {depth}em">{text}</p>'
+PLAIN_FORMAT = MessageFormat(
+    text=defuse_mentions,  # a chat may read it
+    page=lambda url: defuse_mentions(clean_line(url, 300)),
+    host=str,
+    old=lambda text: f"- {defuse_mentions(text)}",
+    new=lambda text: f"+ {defuse_mentions(text)}",
+    line=lambda text, depth: "  " * depth + text,
+)
+MARKDOWN_FORMAT = MessageFormat(
+    text=escape_markdown,
+    page=lambda url: markdown_link(url, clean_line(url, 120)),
+    host=lambda name: f"**{escape_markdown(name)}**",
+    old=lambda text: f"was: {escape_markdown(text)}",
+    new=lambda text: f"now: {escape_markdown(text)}",
+    line=lambda text, depth: f"{'  ' * (depth - 1)}- {text}" if depth else f"\n{text}\n",
+)
+HTML_FORMAT = MessageFormat(
+    text=escape,
+    page=lambda url: html_link(url, clean_line(url, 120)),
+    host=lambda name: f"<strong>{escape(name)}</strong>",
+    old=lambda text: f'<del dir="auto">{escape(text)}</del>',
+    new=lambda text: f'<ins dir="auto">{escape(text)}</ins>',
+    line=lambda text, depth: f'<p style="margin:0 0 .3em {depth}em">{text}</p>',
+)
 
 
 def entry_lines(entry: DigestEntry, form: MessageFormat) -> Iterator[str]:
     """One entry, written."""
-    head = form.format_text(entry_headline(entry))
+    head = form.text(entry_headline(entry))
     if len(entry.urls) == 1:
-        yield form.format_line(f"{form.format_page(entry.urls[0])} {head}", 1)
+        yield form.line(f"{form.page(entry.urls[0])} {head}", 1)
     else:
-        yield form.format_line(f"{head} of {form.format_text(clean_line(entry.host, 80))}", 1)
+        yield form.line(f"{head} of {form.text(clean_line(entry.host, 80))}", 1)
     if entry.detail:
-        yield form.format_line(form.format_text(clean_line(entry.detail)), 2)
+        yield form.line(form.text(clean_line(entry.detail)), 2)
     for edit in entry.edits[:SHOWN_EDITS]:
         old, new = shorten_edit(edit)
         if old and edit.what != "moved":
-            yield form.format_line(form.format_old(old), 2)
+            yield form.line(form.old(old), 2)
         if new:
-            yield form.format_line(form.format_new(new), 2)
+            yield form.line(form.new(new), 2)
     if len(entry.urls) > 1:
         for url in entry.urls[:SHOWN_PAGES]:
-            yield form.format_line(form.format_page(url), 2)
+            yield form.line(form.page(url), 2)
     for count, what in (
         (len(entry.urls) - SHOWN_PAGES, "more pages"),
         (len(entry.edits) - SHOWN_EDITS, "more edits"),
@@ -356,7 +322,7 @@ def entry_lines(entry: DigestEntry, form: MessageFormat) -> Iterator[str]:
         (len(entry.links_removed), "links removed"),
     ):
         if count > 0:
-            yield form.format_line(form.format_text(f"and {count} {what}"), 2)
+            yield form.line(form.text(f"and {count} {what}"), 2)
 
 
 def entry_headline(entry: DigestEntry) -> str:
@@ -413,13 +379,13 @@ class ChangeMessage:
     collection: str = ""
 
     def to_text(self) -> str:
-        return "\n".join(self._format_lines(PlainFormat()))
+        return "\n".join(self._format_lines(PLAIN_FORMAT))
 
     def to_markdown(self) -> str:
-        return "\n".join(self._format_lines(MarkdownFormat()))
+        return "\n".join(self._format_lines(MARKDOWN_FORMAT))
 
     def to_html(self) -> str:
-        return "\n".join(self._format_lines(HtmlFormat()))
+        return "\n".join(self._format_lines(HTML_FORMAT))
 
     def to_data(self) -> dict[str, Any]:
         """For machines; every text bounded and without control characters."""
@@ -435,11 +401,11 @@ class ChangeMessage:
     def _format_lines(self, form: MessageFormat) -> Iterator[str]:
         shown = self.entries[:SHOWN_ENTRIES]
         for name, group in groupby(shown, key=lambda entry: entry.host):
-            yield form.format_line(form.format_host(clean_line(name, 80)), 0)
+            yield form.line(form.host(clean_line(name, 80)), 0)
             for entry in group:
                 yield from entry_lines(entry, form)
         if more := len(self.entries) - len(shown):
-            yield form.format_line(form.format_text(f"and {more} more"), 0)
+            yield form.line(form.text(f"and {more} more"), 0)
 
 
 def compose_message(

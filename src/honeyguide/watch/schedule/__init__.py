@@ -1,3 +1,1 @@
 """The schedule of revisits: change rates, the value of a visit, and the order of visits."""
-
-from __future__ import annotations

@@ -1,25 +1,24 @@
-"""The value of a visit, the budget of requests, and the price that a visit must be worth."""
+"""The value of a visit, the budget of requests, the price that a visit must be worth, and the turns
+of hosts."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from honeyguide.types import Url
-from honeyguide.watch.schedule.change_rate import START_BELIEF, estimate_rate
-from honeyguide.watch.schedule.host_turns import HostDemand, HostTurn
+from honeyguide.watch.schedule.change_rate import DAY, START_BELIEF, Floats, estimate_rate
 
-Floats = NDArray[np.float64]
 Numbers = Floats | float
 ValueName = Literal["age", "fresh", "sqrt"]
 
 HOUR = 3_600.0
-DAY = 86_400.0
 
 
 # -- The value of a visit --
@@ -181,33 +180,157 @@ def steer_towards(number: float, asked: float, granted: float) -> float:
     return number * math.exp(min(max(0.5 * off, -0.3), 0.3))
 
 
+# -- Turns of hosts --
+#
+# Pages that are due wait for their host: one request at a time, with a delay after each.
+
+
+class HostTurn(NamedTuple):
+    """A page that is due; the one that has been due longest goes first."""
+
+    due: float
+    row: int
+
+
+class HostDemand(NamedTuple):
+    """What was asked of a host in a period."""
+
+    host: int
+    done: int
+    waiting: int
+    rest: float
+    """Seconds it rests after each."""
+
+
+class _HostState:
+    __slots__ = ("busy", "done", "listed", "rest", "rests_until", "waiting")
+
+    def __init__(self, rest: float) -> None:
+        self.waiting: list[HostTurn] = []
+        self.rests_until = 0.0
+        self.rest = rest
+        self.busy = False
+        self.listed = False
+        """Whether it stands in one of the two heaps."""
+        self.done = 0
+        """Requests in this period."""
+
+
+class HostTurns:
+    """Whose turn it is. Hosts are numbers here."""
+
+    def __init__(self, rest_s: float) -> None:
+        self._rest = rest_s
+        self._hosts: dict[int, _HostState] = {}
+        self._resting: list[tuple[float, int]] = []
+        self._ready: list[tuple[float, int]] = []
+
+    def offer(self, turn: HostTurn, host: int) -> None:
+        """A page is due."""
+        state = self._host_state(host)
+        heappush(state.waiting, turn)
+        self._list_host(host, state)
+
+    def withdraw(self, row: int, host: int) -> None:
+        """A page is not to be visited after all."""
+        state = self._host_state(host)
+        state.waiting = [turn for turn in state.waiting if turn.row != row]
+        heapify(state.waiting)
+
+    def peek_turn(self, now: float) -> HostTurn | None:
+        """The page whose turn it is; it stays where it is."""
+        while self._resting and self._resting[0][0] <= now:
+            _, host = heappop(self._resting)
+            state = self._hosts[host]
+            if state.waiting:
+                heappush(self._ready, (state.waiting[0].due, host))
+            else:
+                state.listed = False
+        while self._ready:
+            state = self._hosts[self._ready[0][1]]
+            if state.waiting:
+                return state.waiting[0]
+            heappop(self._ready)
+            state.listed = False
+        return None
+
+    def take(self, now: float) -> HostTurn | None:
+        """The same, and its host is busy from now on."""
+        if self.peek_turn(now) is None:
+            return None
+        _, host = heappop(self._ready)
+        state = self._hosts[host]
+        state.listed, state.busy = False, True
+        return heappop(state.waiting)
+
+    def finish_turn(self, host: int, now: float, rest: float | None, asked: bool = True) -> None:
+        """The visit is over; its host rests, if it was asked at all."""
+        state = self._host_state(host)
+        state.busy = False
+        if asked:
+            state.done += 1
+            if rest is not None:
+                state.rest = rest
+            state.rests_until = now + state.rest
+        self._list_host(host, state)
+
+    def wake_at(self) -> float | None:
+        """When a page can be taken that cannot be taken yet; 0.0: one can be taken."""
+        if self._ready:
+            return 0.0
+        return self._resting[0][0] if self._resting else None
+
+    def rests_until(self, host: int) -> float:
+        state = self._hosts.get(host)
+        return state.rests_until if state is not None else 0.0
+
+    def end_period(self) -> list[HostDemand]:
+        """What was asked of hosts. Then nothing waits any more, and counting starts again."""
+        found = []
+        for host, state in self._hosts.items():
+            if state.done or state.waiting:
+                found.append(HostDemand(host, state.done, len(state.waiting), state.rest))
+            state.done, state.waiting, state.listed = 0, [], False
+        self._resting, self._ready = [], []
+        return found
+
+    def _host_state(self, host: int) -> _HostState:
+        found = self._hosts.get(host)
+        if found is None:
+            found = self._hosts[host] = _HostState(self._rest)
+        return found
+
+    def _list_host(self, host: int, state: _HostState) -> None:
+        if state.waiting and not state.busy and not state.listed:
+            state.listed = True
+            heappush(self._resting, (state.rests_until, host))
+
+
 # -- Rows of pages --
 
 
-FloatColumn = NDArray[np.float64]
 _FLOAT_COLUMNS = ("rate", "low", "high", "weight", "last", "due", "not_before")
 
 
 class ScheduleRows:
     """What the schedule knows of each page. A page's row is its own until it is dropped."""
 
-    rate: FloatColumn
-    low: FloatColumn
-    high: FloatColumn
-    weight: FloatColumn
-    last: FloatColumn
+    rate: Floats
+    low: Floats
+    high: Floats
+    weight: Floats
+    last: Floats
     """When it was last seen; minus infinity: never."""
-    due: FloatColumn
+    due: Floats
     """Infinite unless it stands in the heap."""
-    not_before: FloatColumn
+    not_before: Floats
     """After a failure."""
 
     def __init__(self) -> None:
         for name in _FLOAT_COLUMNS:
             setattr(self, name, np.zeros(0))
         self.host = np.zeros(0, np.int32)
-        self.here = np.zeros(0, bool)
-        self.paused = np.zeros(0, bool)
+        self.taken = np.zeros(0, bool)
         self.busy = np.zeros(0, bool)
         self.surcharge = np.ones(0)
         """By host: what its pages must be worth more than others."""
@@ -225,27 +348,26 @@ class ScheduleRows:
     def row_of(self, key: Url) -> int | None:
         return self._rows.get(key)
 
-    def put_page(self, key: Url, host: str, last: float | None, paused: bool) -> int:
+    def put_page(self, key: Url, host: str, last: float | None) -> int:
         """The page's row: a new one, or the one it has."""
         row = self._rows.get(key)
         if row is None:
             row = self._rows[key] = self._new_row(key)
-            self.here[row], self.busy[row], self.due[row] = True, False, math.inf
+            self.taken[row], self.busy[row], self.due[row] = True, False, math.inf
             self.last[row], self.not_before[row] = -math.inf, -math.inf
             self.host[row] = self._host_number(host)
         if last is not None and last > self.last[row]:
             self.last[row] = last
-        self.paused[row] = paused
         return row
 
     def drop_page(self, key: Url) -> None:
         if (row := self._rows.pop(key, None)) is not None:
-            self.here[row], self.due[row], self.keys[row] = False, math.inf, None
+            self.taken[row], self.due[row], self.keys[row] = False, math.inf, None
             self._dropped.append(row)
 
     def plannable_rows(self) -> NDArray[np.intp]:
         """Those that may be planned."""
-        return np.flatnonzero(self.here & ~self.paused & ~self.busy)
+        return np.flatnonzero(self.taken & ~self.busy)
 
     def _new_row(self, key: Url) -> int:
         if self._dropped:
@@ -253,9 +375,9 @@ class ScheduleRows:
             self.keys[row] = key
             return row
         self.keys.append(key)
-        if len(self.keys) > len(self.here):
-            more = max(64, len(self.here) // 2)
-            for name in (*_FLOAT_COLUMNS, "host", "here", "paused", "busy"):
+        if len(self.keys) > len(self.taken):
+            more = max(64, len(self.taken) // 2)
+            for name in (*_FLOAT_COLUMNS, "host", "taken", "busy"):
                 old = getattr(self, name)
                 setattr(self, name, np.concatenate([old, np.zeros(more, old.dtype)]))
         return len(self.keys) - 1

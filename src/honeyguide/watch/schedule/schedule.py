@@ -9,7 +9,6 @@ from typing import Literal, NamedTuple
 from honeyguide.types import Url
 from honeyguide.watch.schedule import prices
 from honeyguide.watch.schedule.change_rate import DAY, FASTEST, SLOWEST, ChangeRate
-from honeyguide.watch.schedule.host_turns import HostTurn, HostTurns
 
 _UNITS = ((365 * DAY, "year"), (DAY, "day"), (3_600.0, "hour"), (60.0, "minute"), (1.0, "second"))
 
@@ -24,8 +23,7 @@ class VisitExplanation(NamedTuple):
     weight: float
     last: float | None
     """None: nobody has seen it."""
-    next_at: float | None
-    """None: it is paused."""
+    next_at: float
     reason: str
 
 
@@ -133,8 +131,8 @@ class Schedule:
         self._budget = budget
         self._rows = prices.ScheduleRows()
         self._prices = prices.VisitPrices(budget, self._rows)
-        self._soon: list[HostTurn] = []
-        self._turns = HostTurns(budget.host_rest_s)
+        self._soon: list[prices.HostTurn] = []
+        self._turns = prices.HostTurns(budget.host_rest_s)
         self._bucket = prices.TokenBucket(budget.per_hour, now)
         self._tuned = self._tune_at = now
         self._made = self._discovered = 0
@@ -160,11 +158,10 @@ class Schedule:
         rate: ChangeRate | None = prices.UNKNOWN_RATE,
         weight: float | None = 1.0,
         last: float | None = None,
-        paused: bool = False,
     ) -> None:
         """Watch a page, or know it better. ``last`` None: nobody has seen it, and it is due."""
         self._withdraw_page(key)
-        row = self._rows.put_page(key, host, last, paused)
+        row = self._rows.put_page(key, host, last)
         self._update_page(row, rate, weight)
         self._plan_row(row)
 
@@ -175,12 +172,6 @@ class Schedule:
             if self._rows.busy[row]:
                 self._leaving[key] = int(self._rows.host[row])
             self._rows.drop_page(key)
-
-    def pause(self, key: Url, paused: bool = True) -> None:
-        self._withdraw_page(key)
-        if (row := self._rows.row_of(key)) is not None:
-            self._rows.paused[row] = paused
-            self._plan_row(row)
 
     def due(self, now: float) -> Url | None:
         """The page to visit now, or None. Its host is busy until ``visited`` or ``failed``."""
@@ -268,8 +259,6 @@ class Schedule:
         known = ChangeRate(float(rows.rate[row]), float(rows.low[row]), float(rows.high[row]))
         weight, last = float(rows.weight[row]), float(rows.last[row])
         seen = last if last > -math.inf else None
-        if rows.paused[row]:
-            return VisitExplanation(known, weight, seen, None, "it is paused")
         due = min(self._prices.due_at(row), float(rows.due[row]))
         case = VisitCircumstances(
             now,
@@ -326,20 +315,16 @@ class Schedule:
         rows.due[row] = math.inf
         if not self.price:
             self._tune_at = -math.inf
-        elif (
-            not rows.paused[row]
-            and not rows.busy[row]
-            and (due := self._prices.due_at(row)) < self._tune_at
-        ):
+        elif not rows.busy[row] and (due := self._prices.due_at(row)) < self._tune_at:
             rows.due[row] = due
-            heappush(self._soon, HostTurn(due, row))
+            heappush(self._soon, prices.HostTurn(due, row))
 
     def _advance_to(self, now: float) -> None:
         if now >= self._tune_at:
             self._tune_prices(now)
         while self._soon and self._soon[0].due <= now:
             turn = heappop(self._soon)
-            if self._rows.due[turn.row] == turn.due:  # or it was planned anew, paused or removed
+            if self._rows.due[turn.row] == turn.due:  # or it was planned again or removed
                 self._rows.due[turn.row] = math.inf
                 self._turns.offer(turn, int(self._rows.host[turn.row]))
 

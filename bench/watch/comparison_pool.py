@@ -1,4 +1,7 @@
-"""Changed bodies are compared: small ones at once, large ones elsewhere, as many as are needed."""
+"""Revisits of which large bodies are compared in a pool, as many at once as the load needs.
+
+The paper's configurations fix N and M; the bench varies both. A watch as it ships compares in place.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +9,18 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor, Executor
-from dataclasses import replace
+from concurrent.futures import Executor
 from functools import partial
-from logging import getLogger
 from math import ceil
-from typing import Any, Generic, TypeVar
+from typing import Any
 
-from honeyguide.errors import HoneyguideError
-from honeyguide.types import Failure, Response
-from honeyguide.watch.visit.revisit import DuePage, RevisitOutcome
-
-_log = getLogger(__name__)
+from honeyguide.net.politeness import PolitenessGate
+from honeyguide.protocols import Fetcher
+from honeyguide.types import Response
+from honeyguide.watch.revisit_flow import DuePage, Found, Old, RevisitFlow, RevisitOutcome
 
 _SERVICE_GAIN = 0.2
-"""How fast the usual time of a comparison follows."""
-_MAX_BUGS = 10
-"""So many pages in a row that our own code fails on end the run."""
-
-Old = TypeVar("Old")
-Found = TypeVar("Found")
+"""Weight of the latest comparison in the mean time of one."""
 
 
 class CompareConcurrency:
@@ -120,103 +115,74 @@ class InPlaceLimit:
             self.limit = min(self._most, self.limit + self.limit // 16 + 1)
 
 
-class ComparisonStage(Generic[Old, Found]):
-    """Takes outcomes that changed, and hands them to ``done`` with what was found."""
+class PooledRevisitFlow(RevisitFlow[Old, Found]):
+    """``old`` is called in the event loop, ``compare`` in ``pool`` for bodies above the limit."""
 
     def __init__(
         self,
+        fetcher: Fetcher,
+        politeness: PolitenessGate,
         old: Callable[[DuePage], Old],
         compare: Callable[[Old, DuePage, Response], Found],
-        done: Callable[[RevisitOutcome[Found]], None],
-        *,
+        pool: Executor,
         comparers: CompareConcurrency,
         in_place: InPlaceLimit,
-        pool: Executor | None,
-        clock: Callable[[], float],
+        **more: Any,
     ) -> None:
-        self.comparers = comparers
-        self.trouble: BaseException | None = None
-        """What ends the run: not the page's fault, or too many pages'."""
-        self.under_way: set[asyncio.Future[Found]] = set()
-        self.waiting: deque[tuple[RevisitOutcome[Any], Response, float]] = deque()
-        self._old = old
-        self._compare = compare
-        self._done = done
-        self._in_place = in_place
+        super().__init__(fetcher, politeness, old, compare, **more)
         self._pool = pool
-        self._clock = clock
-        self._bugs = 0
+        self._comparers = comparers
+        self._in_place = in_place
+        self._futures: set[asyncio.Future[Found]] = set()
+        self._bodies: deque[tuple[RevisitOutcome[Any], Response, float]] = deque()
+        """Bodies that wait to be compared, and since when."""
 
-    def take_changed(self, outcome: RevisitOutcome[Any], response: Response) -> None:
+    def _take_changed(self, outcome: RevisitOutcome[Any], response: Response) -> None:
         size = len(response.body)
-        if self._pool is not None and size > self._in_place.limit:
-            now = self._clock()
-            self.waiting.append((outcome, response, now))
-            self.comparers.record_arrival(now)
-            self._hand_over(self._pool)
+        if size <= self._in_place.limit:
+            began = time.perf_counter()
+            super()._take_changed(outcome, response)
+            self._in_place.record_comparison(size, time.perf_counter() - began)
             return
-        began = time.perf_counter()
-        try:
-            found = self._compare(self._old(outcome.page), outcome.page, response)
-        except Exception as error:  # noqa: BLE001 - our own bug, met on one page
-            self._finish_comparison(outcome, error)
-            return
-        self._in_place.record_comparison(size, time.perf_counter() - began)
-        self._finish_comparison(outcome, None, found)
+        now = self._clock()
+        self._bodies.append((outcome, response, now))
+        self._comparers.record_arrival(now)
+        self._submit_bodies()
 
-    async def abandon(self) -> None:
-        """Nobody wants to know any more."""
-        self.waiting.clear()
-        for future in self.under_way:
+    def _is_busy(self) -> bool:
+        return bool(self._futures or self._bodies) or super()._is_busy()
+
+    async def _abandon_visits(self, pump: asyncio.Task[None]) -> None:
+        self._bodies.clear()
+        for future in self._futures:
             future.cancel()
-        await asyncio.gather(*self.under_way, return_exceptions=True)
+        await asyncio.gather(*self._futures, return_exceptions=True)
+        await super()._abandon_visits(pump)
 
-    def _hand_over(self, pool: Executor) -> None:
-        """Have large bodies compared elsewhere, M at a time."""
+    def _submit_bodies(self) -> None:
+        """Have bodies compared in the pool, M at a time."""
         loop = asyncio.get_running_loop()
-        while self.waiting and len(self.under_way) < self.comparers.count:
-            outcome, response, came = self.waiting.popleft()
+        while self._bodies and len(self._futures) < self._comparers.count:
+            outcome, response, came = self._bodies.popleft()
             began = self._clock()
-            self.comparers.record_start(began - came, began)
+            self._comparers.record_start(began - came, began)
             page = outcome.page
             try:
                 old = self._old(page)
-                future = loop.run_in_executor(pool, self._compare, old, page, response)
-            except Exception as error:  # noqa: BLE001 - our own bug, or the pool is gone
+                future = loop.run_in_executor(self._pool, self._compare, old, page, response)
+            except Exception as error:  # noqa: BLE001 - a bug of ours, or the pool is gone
                 self._finish_comparison(outcome, error)
                 continue
-            self.under_way.add(future)
-            future.add_done_callback(partial(self._handed_back, pool, outcome, began))
+            self._futures.add(future)
+            future.add_done_callback(partial(self._take_result, outcome, began))
 
-    def _handed_back(
-        self,
-        pool: Executor,
-        outcome: RevisitOutcome[Any],
-        began: float,
-        future: asyncio.Future[Found],
+    def _take_result(
+        self, outcome: RevisitOutcome[Any], began: float, future: asyncio.Future[Found]
     ) -> None:
-        self.under_way.discard(future)
+        self._futures.discard(future)
         if future.cancelled():
             return
-        self.comparers.record_comparison(self._clock() - began)
+        self._comparers.record_comparison(self._clock() - began)
         error = future.exception()
         self._finish_comparison(outcome, error, None if error is not None else future.result())
-        self._hand_over(pool)
-
-    def _finish_comparison(
-        self,
-        outcome: RevisitOutcome[Any],
-        error: BaseException | None,
-        found: Found | None = None,
-    ) -> None:
-        """A page on which our code fails does not end the run; page after page does."""
-        if error is None:
-            self._bugs = 0
-            self._done(replace(outcome, found=found))
-            return
-        self._bugs += 1
-        if self._bugs >= _MAX_BUGS or isinstance(error, HoneyguideError | BrokenExecutor):
-            self.trouble = self.trouble or error
-        _log.error("%s could not be compared", outcome.page.url, exc_info=error)
-        failure = Failure("bug", f"internal error: {type(error).__name__}: {error}")
-        self._done(replace(outcome, state="failed", failure=failure))
+        self._submit_bodies()

@@ -1,30 +1,115 @@
-"""Watch lists of urlwatch and webchanges: their YAML job files.
+"""Reads a watch list of any known format.
 
-Of a job we carry over a few texts that stand at the top of its document; whatever is nested below
-another key (filters, headers) only matters by its key. So the events of PyYAML's parser are read
-and no objects are built: an alias is :attr:`YamlMark.ALIAS` and never expanded, depth and number of
-events are bounded.
+Lists of addresses, CSV, changedetection.io (backup or JSON), urlwatch and webchanges job files.
+What cannot be carried over is listed with a reason; a file that is none of these, or is damaged,
+is a :class:`~honeyguide.errors.ConfigError` that says where and how to mend it.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import Enum
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
 
 from honeyguide.errors import ConfigError
-from honeyguide.watch.imports.plain import ImportCollector
+from honeyguide.watch import list_formats
+from honeyguide.watch.list_formats import FORMAT_TABLES, ImportCollector
 from honeyguide.watch.notify.message import clean_line
+
+_TEXT = 20_000_000
+"""Bytes of a list; a backup may be larger, as it holds every version of every page besides."""
+_JOBS = re.compile(
+    r"^[ \t]*(?:- )?[{\"']?(?:url|navigate|command|name|kind)[\"']?[ \t]*:(?:[ \t]|$)", re.M
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedWatchList:
+    """What a file gave."""
+
+    format_name: str
+    """What the file was taken for."""
+    pages: tuple[list_formats.ImportedPage, ...]
+    skipped: tuple[list_formats.SkippedEntry, ...]
+    """What could not be carried over, in the order of the file."""
+
+
+def load_watch_list(path: Path) -> ImportedWatchList:
+    """The pages of a watch list on disk."""
+    try:
+        if path.exists() and not path.is_file():
+            raise ConfigError("this is not a plain file")
+        with path.open("rb") as file:
+            return read_watch_list(file)
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror or error}") from error
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
+
+
+def read_watch_list(file: BinaryIO) -> ImportedWatchList:
+    """The pages of a watch list; its form is found out by looking, not by the file's name."""
+    start = file.read(4)
+    if start == b"PK\x03\x04":
+        return _imported_list("changedetection.io backup", list_formats.read_backup(file))
+    body = start + file.read(_TEXT)
+    if len(body) > _TEXT:
+        raise ConfigError(f"the list is larger than {_TEXT // 1_000_000} MB; split it")
+    return _imported_list(*_read_any_format(body))
+
+
+def _read_any_format(body: bytes) -> tuple[str, ImportCollector]:
+    try:
+        text = body.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = body.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"line {line}: this is not UTF-8; save the file as UTF-8") from None
+    if "\0" in text:
+        raise ConfigError(
+            "this is not a text file; known are lists, CSV, JSON, YAML and zip backups"
+        )
+    first = text.lstrip()[:1]
+    if not first:
+        raise ConfigError("the file is empty")
+    if first in "{[":
+        return "changedetection.io", list_formats.read_watches(_parse_json(text))
+    if _JOBS.search(text):
+        return "urlwatch or webchanges jobs", read_jobs(text)
+    if list_formats.find_separator(text):
+        return "CSV", list_formats.read_table(text)
+    return "list", list_formats.read_list(text)
+
+
+def _parse_json(text: str) -> object:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ConfigError(f"line {error.lineno}: this is not JSON: {error.msg}") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(
+            f"this JSON is too deep or too large to be a watch list: {error}"
+        ) from error
+
+
+def _imported_list(form: str, collector: ImportCollector) -> ImportedWatchList:
+    return ImportedWatchList(form, tuple(collector.pages.values()), tuple(collector.skipped))
+
+
+# -- Job files of urlwatch and webchanges --
+#
+# Of a job we carry over a few texts that stand at the top of its document; whatever is nested below
+# another key (filters, headers) only matters by its key. So the events of PyYAML's parser are read
+# and no objects are built: an alias is :attr:`YamlMark.ALIAS` and never expanded, depth and number
+# of events are bounded.
+
 
 _MAX_EVENTS, _MAX_DEPTH = 2_000_000, 100
 _MAX_ITEMS = 100
 """Items of a list of tags."""
-_HINTS = {
-    "cannot start any token": "indent with spaces, and put a text that begins so in quotes",
-    "mapping values": "a text with a colon and a space in it must be in quotes",
-    "expected ':'": "each line of a job is a key and a value, such as url: https://example.org/",
-}
-"""By what PyYAML says: how to mend it."""
 
 
 class YamlMark(Enum):
@@ -83,7 +168,14 @@ def _parse_events(text: str) -> Iterator[Any]:
     except yaml.MarkedYAMLError as error:
         line, start = error.problem_mark.line + 1, error.context_mark
         began = f", {error.context} of line {start.line + 1}" if start else ""
-        hint = next((f"; {fix}" for part, fix in _HINTS.items() if part in error.problem), "")
+        hint = next(
+            (
+                f"; {fix}"
+                for part, fix in FORMAT_TABLES["yaml_hints"].items()
+                if part in error.problem
+            ),
+            "",
+        )
         raise ConfigError(f"line {line}: {error.problem}{began}{hint}") from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, text.find(chr(error.character))) + 1
@@ -127,56 +219,26 @@ def _read_value(events: Iterator[Any], event: Any) -> JobValue:
     return tuple(item for item in items if item) if flat else YamlMark.NESTED
 
 
-_SILENT_KEYS = frozenset({
-    "url", "navigate", "name", "tags", "enabled", "kind", "note", "user_visible_url",
-    "index_number", "guid",
-    # How errors and caches are handled: we have our own ways.
-    "max_tries", "timeout", "ignore_cached", "ignore_connection_errors", "ignore_timeout_errors",
-    "ignore_too_many_redirects", "ignore_incomplete_reads", "ignore_http_error_codes",
-    "ignore_dh_key_too_small", "no_conditional_request", "suppress_errors",
-    "suppress_error_ended", "suppress_repeated_errors", "treat_new_as_changed", "same_site_delay",
-    "http_client", "retries", "no_redirects",
-    # How a difference is drawn.
-    "contextlines", "is_markdown", "monospace", "markdown_padded_tables", "compared_versions",
-})  # fmt: skip
-_WHYS = {
-    "filter": "the whole page is compared; what changes at every visit is masked automatically",
-    "diff_filter": "choose changes with the words and kinds of a rule",
-    "differ": "changes are shown in words",
-    "additions_only": "additions and removals are both reported",
-    "deletions_only": "additions and removals are both reported",
-    "use_browser": "pages are read without a browser; what scripts write is not seen",
-    "cookies": "pages behind a login are not watched",
-    "headers": "all pages are asked for with the same headers",
-    "proxy": "set fetch.proxy for the whole collection",
-    "ssl_no_verify": "certificates are always checked",
-    "encoding": "the encoding is detected",
-}
-_SYNONYMS = {
-    "filters": "filter", "diff_filters": "diff_filter", "diff_tool": "differ",
-    "http_proxy": "proxy", "https_proxy": "proxy",
-}  # fmt: skip
-_BROWSER_KEYS = frozenset({
-    "wait_until", "wait_for", "wait_for_selector", "wait_for_timeout", "wait_for_url", "browser",
-    "useragent", "init_script", "evaluate", "block_elements", "navigate_timeout",
-})  # fmt: skip
+_SILENT_KEYS = frozenset(FORMAT_TABLES["job_keys"]["silent"])
+_BROWSER_KEYS = frozenset(FORMAT_TABLES["job_keys"]["browser"])
+_REASONS: dict[str, str] = FORMAT_TABLES["jobs"]
 _NO = frozenset({"false", "no", "off", "n"})
 _NOTHING = frozenset({"", "~", "null"}) | _NO
 
 
 def read_jobs(text: str) -> ImportCollector:
     """The pages of a job file."""
-    basket = ImportCollector()
+    collector = ImportCollector()
     for number, job in enumerate(parse_jobs(text), 1):
-        _take_job(basket, job, f"job {number} (line {job.line})")
-    return basket
+        _take_job(collector, job, f"job {number} (line {job.line})")
+    return collector
 
 
-def _take_job(basket: ImportCollector, job: JobDocument, where: str) -> None:
+def _take_job(collector: ImportCollector, job: JobDocument, where: str) -> None:
     keys = job.keys
     address = keys.get("url") or keys.get("navigate") or ""
     if "command" in keys and not address:
-        basket.skip_entry(
+        collector.skip_entry(
             where, _value_text(keys.get("name", "")) or "command", "commands are never run"
         )
         return
@@ -186,38 +248,41 @@ def _take_job(basket: ImportCollector, job: JobDocument, where: str) -> None:
             if address is YamlMark.ALIAS
             else "it is not a single text"
         )
-        basket.skip_entry(where, "url", why)
+        collector.skip_entry(where, "url", why)
         return
     if not address:
-        basket.skip_entry(where, _value_text(keys.get("name", "")) or "job", "it has no url")
+        collector.skip_entry(where, _value_text(keys.get("name", "")) or "job", "it has no url")
         return
     method = _value_text(keys.get("method", "GET")).upper() or "GET"
     if method != "GET" or keys.get("data") or keys.get("params"):
-        why = "it sends a form; only pages that have an address of their own are watched"
-        basket.skip_entry(where, clean_line(address), why)
+        collector.skip_entry(where, clean_line(address), list_formats.SENDS_FORM)
         return
     paused = _value_text(keys.get("enabled", "")).lower() in _NO
     marks = keys.get("tags", ())
     tags = (marks,) if isinstance(marks, str) else marks if isinstance(marks, tuple) else ()
-    if not basket.add_page(
+    if not collector.add_page(
         where, address, _value_text(keys.get("name", "")), tags=tags, paused=paused
     ):
         return
     for key, value in keys.items():
-        _report_key(basket, where, key, value)
+        _report_key(collector, where, key, value)
 
 
-def _report_key(basket: ImportCollector, where: str, key: str, value: JobValue) -> None:
+def _report_key(collector: ImportCollector, where: str, key: str, value: JobValue) -> None:
     """Say of a key what becomes of it, unless nothing is lost."""
     if key == "tags" and value is YamlMark.NESTED:
-        basket.skip_entry(where, key, "tags are a list of words")
+        collector.skip_entry(where, key, "tags are a list of words")
     elif key == "<<":
-        basket.skip_entry(where, key, "what is merged from another job is not read; write it out")
+        collector.skip_entry(
+            where, key, "what is merged from another job is not read; write it out"
+        )
     elif key == "navigate" or key in _BROWSER_KEYS:
-        basket.skip_entry(where, clean_line(key, 40), _WHYS["use_browser"])
+        collector.skip_entry(where, clean_line(key, 40), _REASONS["use_browser"])
     elif key not in _SILENT_KEYS and _value_text(value).lower() not in _NOTHING:
-        why = _WHYS.get(_SYNONYMS.get(key, key), "there is no equivalent here")
-        basket.skip_entry(where, clean_line(key, 40), why)
+        why = _REASONS.get(
+            FORMAT_TABLES["job_synonyms"].get(key, key), "there is no equivalent here"
+        )
+        collector.skip_entry(where, clean_line(key, 40), why)
 
 
 def _value_text(value: JobValue) -> str:

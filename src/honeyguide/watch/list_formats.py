@@ -6,12 +6,14 @@ import csv
 import io
 import json
 import re
+import tomllib
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib.resources import files
 from itertools import islice
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 from honeyguide.errors import ConfigError
 from honeyguide.types import Url
@@ -23,10 +25,14 @@ MAX_PAGES = 200_000
 _MAX_NAME = 300
 _MAX_TAGS = 50
 _MAX_URL = 2083
-_UNITS = {
-    "s": 1, "sec": 1, "second": 1, "m": 60, "min": 60, "minute": 60, "h": 3600, "hour": 3600,
-    "d": 86400, "day": 86400, "w": 604800, "week": 604800,
-}  # fmt: skip
+SENDS_FORM = "it sends a form; only pages that have an address of their own are watched"
+FORMAT_TABLES: dict[str, Any] = tomllib.loads(
+    files("honeyguide.watch").joinpath("list_formats.toml").read_text("utf-8")
+)
+"""Names in the lists of other programs, and reasons why something cannot be carried over."""
+_UNITS: dict[str, int] = FORMAT_TABLES["units"]
+Value = TypeVar("Value")
+
 _PIECE = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)\s*([a-z]+[\s,]*|$)").match
 
 
@@ -133,39 +139,32 @@ def _is_named(url: Url) -> bool:
 # -- Lists and tables --
 
 
-_COLUMNS = {
-    "url": ("url", "address", "link", "uri", "page", "website"),
-    "name": ("name", "title", "label"),
-    "interval": ("interval", "interval_s", "every", "check every", "frequency"),
-    "tags": ("tags", "tag", "groups", "group", "labels"),
-}
 _PROBE = 20
 """Lines that are looked at to see what separates the columns."""
 
 
 def read_list(text: str) -> ImportCollector:
     """An address a line; behind it, tags. Lines that begin with # are comments."""
-    basket = ImportCollector()
+    collector = ImportCollector()
     for number, line in enumerate(text.splitlines(), 1):
         where, row = f"line {number}", line.strip()
         if not row or row.startswith("#"):
             continue
         if row.startswith("|"):
-            basket.skip_entry(where, "command", "commands are never run")
+            collector.skip_entry(where, "command", "commands are never run")
             continue
         address, _, rest = row.partition(" ")
         if "=" in rest:
-            why = "it sends a form; only pages that have an address of their own are watched"
-            basket.skip_entry(where, address, why)
+            collector.skip_entry(where, address, SENDS_FORM)
             continue
-        basket.add_page(where, address, tags=rest.split(","))
-    return basket
+        collector.add_page(where, address, tags=rest.split(","))
+    return collector
 
 
 def read_table(text: str) -> ImportCollector:
     """CSV: the columns url, name, interval and tags by their headings, wherever they are; without
     headings, the first column is the address and the second the name."""
-    basket = ImportCollector()
+    collector = ImportCollector()
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=find_separator(text) or ",")
     columns: dict[str, int] | None = None
     try:
@@ -178,25 +177,25 @@ def read_table(text: str) -> ImportCollector:
                 if columns:
                     continue
                 columns = {"url": 0, "name": 1}
-            _take_row(basket, f"line {reader.line_num}", cells, columns)
+            _take_row(collector, f"line {reader.line_num}", cells, columns)
     except csv.Error as error:
         raise ConfigError(f"line {reader.line_num}: this is not CSV: {error}") from error
-    return basket
+    return collector
 
 
 def _take_row(
-    basket: ImportCollector, where: str, cells: list[str], columns: dict[str, int]
+    collector: ImportCollector, where: str, cells: list[str], columns: dict[str, int]
 ) -> None:
     found = {name: cells[at] if at < len(cells) else "" for name, at in columns.items()}
     rhythm = found.get("interval", "")
     every = parse_interval(rhythm)
     tags = found.get("tags", "").replace(";", ",").split(",")
     if not found["url"]:
-        basket.skip_entry(where, "row", "it has no address")
-    elif basket.add_page(where, found["url"], found.get("name", ""), every, tags) and (
+        collector.skip_entry(where, "row", "it has no address")
+    elif collector.add_page(where, found["url"], found.get("name", ""), every, tags) and (
         rhythm and every is None
     ):
-        basket.skip_entry(
+        collector.skip_entry(
             where, "interval", f"{rhythm[:40]!r} is not a time, such as 30m, 6h or 2 days"
         )
 
@@ -206,7 +205,7 @@ def find_headings(cells: list[str]) -> dict[str, int]:
     names = [cell.strip().lower() for cell in cells]
     found = {
         column: at
-        for column, words in _COLUMNS.items()
+        for column, words in FORMAT_TABLES["columns"].items()
         if (at := next((names.index(word) for word in words if word in names), -1)) >= 0
     }
     return found if "url" in found else {}
@@ -249,19 +248,6 @@ _ALL = 100_000_000
 _MEMBERS = 1_000_000
 _WANTED = ("/watch.json", "/tag.json", "changedetection.json", "url-watches.json")
 
-_WHOLE = "the whole page is compared; what changes at every visit is masked automatically"
-_TELL = "choose changes with the words and kinds of a rule"
-_BROWSER = "pages are read without a browser; what scripts write is not seen"
-_WHYS = {
-    "include_filters": _WHOLE, "subtractive_selectors": _WHOLE, "extract_text": _WHOLE,
-    "ignore_text": _WHOLE, "trigger_text": _TELL, "text_should_not_be_present": _TELL,
-    "conditions": _TELL, "browser_steps": _BROWSER, "webdriver_js_execute_code": _BROWSER,
-    "headers": "all pages are asked for with the same headers",
-    "proxy": "set fetch.proxy for the whole collection",
-    "notification_urls": "write them into the collection's channels; they hold passwords",
-    "llm_intent": _TELL,
-}  # fmt: skip
-
 
 def read_backup(file: BinaryIO) -> ImportCollector:
     """The pages of a backup."""
@@ -299,7 +285,7 @@ def read_watches(raw: Any) -> ImportCollector:
             "this JSON is not a watch list of changedetection.io: it must be an object"
         )
     if isinstance(raw.get("watching"), dict):
-        tags = _get_table(_get_table(raw, "settings"), "application").get("tags")
+        tags = _get_typed(_get_typed(raw, "settings", dict), "application", dict).get("tags")
         return _read_entries(
             raw["watching"], _default_interval(raw), tags if isinstance(tags, dict) else {}
         )
@@ -342,56 +328,59 @@ def _parse_json(data: bytes, name: str) -> dict[str, Any]:
 def _read_entries(
     watches: Mapping[str, Any], default: float | None, tags: Mapping[str, Any]
 ) -> ImportCollector:
-    basket = ImportCollector()
+    collector = ImportCollector()
     for number, watch in watches.items():
         if isinstance(watch, dict):
-            _take_watch(basket, clean_line(str(number), 40) or "watch", watch, default, tags)
+            _take_watch(collector, clean_line(str(number), 40) or "watch", watch, default, tags)
         else:
-            basket.skip_entry(clean_line(str(number), 40), "watch", "it is not an object")
-    return basket
+            collector.skip_entry(clean_line(str(number), 40), "watch", "it is not an object")
+    return collector
 
 
 def _take_watch(
-    basket: ImportCollector,
+    collector: ImportCollector,
     where: str,
     watch: Mapping[str, Any],
     default: float | None,
     tags: Mapping[str, Any],
 ) -> None:
-    address = _get_text(watch, "url")
-    if _get_text(watch, "method").upper() not in ("", "GET") or watch.get("body"):
-        why = "it sends a form; only pages that have an address of their own are watched"
-        basket.skip_entry(where, clean_line(address), why)
+    address = _get_typed(watch, "url", str)
+    if _get_typed(watch, "method", str).upper() not in ("", "GET") or watch.get("body"):
+        collector.skip_entry(where, clean_line(address), SENDS_FORM)
         return
     own = None if watch.get("time_between_check_use_default") else _check_interval(watch)
-    named = [_get_text(_get_table(tags, str(tag)), "title") for tag in _get_list(watch, "tags")]
-    if not basket.add_page(
+    named = [
+        _get_typed(_get_typed(tags, str(tag), dict), "title", str)
+        for tag in _get_typed(watch, "tags", list)
+    ]
+    if not collector.add_page(
         where,
         address,
-        _get_text(watch, "title") or _get_text(watch, "page_title"),
+        _get_typed(watch, "title", str) or _get_typed(watch, "page_title", str),
         own or default,
-        [*named, *_get_text(watch, "tag").split(",")],
+        [*named, *_get_typed(watch, "tag", str).split(",")],
         paused=bool(watch.get("paused")),
     ):
         return
-    for key, why in _WHYS.items():
+    reasons: dict[str, str] = FORMAT_TABLES["changedetection"]
+    for key, why in reasons.items():
         if watch.get(key):
-            basket.skip_entry(where, key, why)
-    if _get_text(watch, "fetch_backend") not in ("", "system", "html_requests"):
-        basket.skip_entry(where, "fetch_backend", _BROWSER)
-    if _get_text(watch, "processor") not in ("", "text_json_diff"):
-        basket.skip_entry(
+            collector.skip_entry(where, key, why)
+    if _get_typed(watch, "fetch_backend", str) not in ("", "system", "html_requests"):
+        collector.skip_entry(where, "fetch_backend", reasons["browser_steps"])
+    if _get_typed(watch, "processor", str) not in ("", "text_json_diff"):
+        collector.skip_entry(
             where, "processor", "prices and stock that a page states are found automatically"
         )
-    if _get_table(watch, "time_schedule_limit").get("enabled"):
-        basket.skip_entry(
+    if _get_typed(watch, "time_schedule_limit", dict).get("enabled"):
+        collector.skip_entry(
             where, "time_schedule_limit", "pages are visited when they are likely to change"
         )
 
 
 def _check_interval(table: Mapping[str, Any]) -> float | None:
     """Seconds between two checks."""
-    spans = _get_table(table, "time_between_check")
+    spans = _get_typed(table, "time_between_check", dict)
     total = 0.0
     for unit, size in _SPAN_SECONDS.items():
         count = spans.get(unit)
@@ -404,19 +393,10 @@ def _check_interval(table: Mapping[str, Any]) -> float | None:
 
 
 def _default_interval(raw: Mapping[str, Any]) -> float | None:
-    return _check_interval(_get_table(_get_table(raw, "settings"), "requests"))
+    return _check_interval(_get_typed(_get_typed(raw, "settings", dict), "requests", dict))
 
 
-def _get_table(raw: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+def _get_typed(raw: Mapping[str, Any], key: str, kind: type[Value]) -> Value:
+    """The value, or an empty one where there is none of this type."""
     value = raw.get(key)
-    return value if isinstance(value, dict) else {}
-
-
-def _get_text(raw: Mapping[str, Any], key: str) -> str:
-    value = raw.get(key)
-    return value if isinstance(value, str) else ""
-
-
-def _get_list(raw: Mapping[str, Any], key: str) -> list[Any]:
-    value = raw.get(key)
-    return value if isinstance(value, list) else []
+    return value if isinstance(value, kind) else kind()

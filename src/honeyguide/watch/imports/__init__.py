@@ -1,3 +1,0 @@
-"""Watch lists of other programs."""
-
-from __future__ import annotations
