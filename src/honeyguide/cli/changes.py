@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from honeyguide.cli.formatting import format_time, make_console, safe_text, say, shell_quote
-from honeyguide.cli.options import CollectionName, JsonOption
+from honeyguide.cli.formatting import (
+    format_time,
+    make_console,
+    print_json,
+    safe_text,
+    say,
+    shell_quote,
+)
+from honeyguide.cli.options import CollectionName, JsonOption, argument, option
 from honeyguide.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -21,30 +25,21 @@ if TYPE_CHECKING:
 _MAX_EDITS = 6
 """Edits of one change that are shown in a list."""
 
-PageAddress = Annotated[str, typer.Argument(metavar="URL", help="The page's address.")]
+PageAddress = Annotated[str, argument("URL", "The page's address.")]
 
 
 def changes(
     name: CollectionName,
-    since: Annotated[
-        str, typer.Option("--since", metavar="SPAN", help="Only the last 2d, 12h, 3w, 30min.")
-    ] = "",
+    since: Annotated[str, option("--since SPAN", "Only the last 2d, 12h, 3w, 30min.")] = "",
     kind: Annotated[
-        list[str] | None,
-        typer.Option("--kind", "-k", metavar="KIND", help="content, minor, data, links, gone …"),
+        list[str] | None, option("--kind -k KIND", "content, minor, data, links, gone …")
     ] = None,
-    least: Annotated[
-        float,
-        typer.Option("--least", metavar="S", help="Least significance, 0 to 1.", min=0, max=1),
-    ] = 0.0,
-    host: Annotated[str, typer.Option("--host", metavar="HOST", help="Pages of one host.")] = "",
+    least: Annotated[float, option("--least S", "Least significance, 0 to 1.", min=0, max=1)] = 0.0,
+    host: Annotated[str, option("--host HOST", "Pages of one host.")] = "",
     words: Annotated[
-        list[str] | None,
-        typer.Option("--word", "-w", metavar="WORD", help="This word was added or removed."),
+        list[str] | None, option("--word -w WORD", "This word was added or removed.")
     ] = None,
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", metavar="N", help="How many to show.")
-    ] = 20,
+    limit: Annotated[int, option("--limit -n N", "How many to show.")] = 20,
     as_json: JsonOption = False,
 ) -> None:
     """What changed on the watched pages, newest first.
@@ -69,7 +64,7 @@ def changes(
     for row in found:
         shown += 1
         if as_json:
-            typer.echo(json.dumps(_change_facts(row)))
+            print_json(_change_facts(row))
         else:
             known = row.old is not None and row.new is not None
             _print_change(row.change, between=f"  ({row.old} → {row.new})" if known else "")
@@ -82,12 +77,10 @@ def changes(
 def diff(
     name: CollectionName,
     url: PageAddress,
-    old: Annotated[
-        int, typer.Option("--from", metavar="N", help="The older version; the one before.")
-    ] = 0,
-    new: Annotated[int, typer.Option("--to", metavar="N", help="The newer version; the last.")] = 0,
+    old: Annotated[int, option("--from N", "The older version; the one before.")] = 0,
+    new: Annotated[int, option("--to N", "The newer version; the last.")] = 0,
     everything: Annotated[
-        bool, typer.Option("--all", help="Also show masked parts, which differ at every visit.")
+        bool, option("--all", "Also show masked parts, which differ at every visit.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -108,11 +101,7 @@ def diff(
     found = seen.change
     if as_json:
         facts = None if found is None else asdict(found)
-        typer.echo(
-            json.dumps(
-                {"url": page, "from": seen.old.number, "to": seen.new.number, "change": facts}
-            )
-        )
+        print_json({"url": page, "from": seen.old.number, "to": seen.new.number, "change": facts})
         return
     if found is None:
         numbers = f"{seen.old.number} and {seen.new.number}"
@@ -126,12 +115,9 @@ def diff(
 def history(
     name: CollectionName,
     url: PageAddress,
-    show: Annotated[
-        int, typer.Option("--show", metavar="N", help="Print the text of this version.")
-    ] = 0,
+    show: Annotated[int, option("--show N", "Print the text of this version.")] = 0,
     save: Annotated[
-        Path | None,
-        typer.Option("--save", metavar="FILE", help="Write the version as received to a file."),
+        Path | None, option("--save FILE", "Write the version as received to a file.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -169,7 +155,7 @@ def history(
             return
     if as_json:
         for row in versions:
-            typer.echo(json.dumps(row._asdict()))
+            print_json(row._asdict())
         return
     out = make_console()
     for row in versions:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from honeyguide.cli.formatting import count_noun, safe_text, say
-from honeyguide.cli.options import CliCommand, CliGroup, CollectionName, JsonOption
+from honeyguide.cli.formatting import count_noun, print_json, safe_text, say
+from honeyguide.cli.options import CliCommand, CliGroup, CollectionName, JsonOption, option
 
 if TYPE_CHECKING:
     from honeyguide.cluster.remote_state import ClusterStatus
@@ -33,8 +32,7 @@ def cluster_group() -> None:
 def cluster_status(
     name: CollectionName,
     address: Annotated[
-        str | None,
-        typer.Option("--cluster", metavar="ADDRESS", help="Where the cluster is now, if it moved."),
+        str | None, option("--cluster ADDRESS", "Where the cluster is now, if it moved.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -50,7 +48,7 @@ def cluster_status(
 
     found = read_cluster_status(Collection(name).folder, ray_shard_statuses, address or "")
     if as_json:
-        typer.echo(json.dumps(found.to_dict()))
+        print_json(found.to_dict())
     else:
         _print_shards(found)
 

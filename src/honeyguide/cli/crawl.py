@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from honeyguide.cli.formatting import safe_text, say, shell_quote
-from honeyguide.cli.options import CollectionName, JsonOption
+from honeyguide.cli.formatting import print_json, safe_text, say, shell_quote
+from honeyguide.cli.options import CollectionName, JsonOption, option
 from honeyguide.cli.status import coverage_summary, foreign_summary
 
 if TYPE_CHECKING:
@@ -20,64 +19,44 @@ if TYPE_CHECKING:
 
 def crawl(
     name: CollectionName,
-    pages: Annotated[
-        int | None,
-        typer.Option("--pages", "-n", metavar="N", help="Stop at so many visits in all."),
-    ] = None,
+    pages: Annotated[int | None, option("--pages -n N", "Stop at so many visits in all.")] = None,
     hours: Annotated[
-        float | None,
-        typer.Option("--hours", metavar="H", help="Stop after so many hours of this run."),
+        float | None, option("--hours H", "Stop after so many hours of this run.")
     ] = None,
     coverage_: Annotated[
         float | None,
-        typer.Option(
-            "--until-coverage",
-            metavar="SHARE",
-            help="Stop when about this share of the topic is found, say 0.9.",
+        option(
+            "--until-coverage SHARE", "Stop when about this share of the topic is found, say 0.9."
         ),
     ] = None,
     precision: Annotated[
         float | None,
-        typer.Option(
-            "--min-precision",
-            metavar="SHARE",
-            help="Stop when fewer of the last 200 visits were relevant, say 0.02.",
+        option(
+            "--min-precision SHARE",
+            "Stop when fewer of the last 200 visits were relevant, say 0.02.",
         ),
     ] = None,
     shards: Annotated[
         int | None,
-        typer.Option(
-            "--shards",
-            metavar="N",
-            help="Crawl in so many processes; later runs do the same. 1: in one.",
-        ),
+        option("--shards N", "Crawl in so many processes; later runs do the same. 1: in one."),
     ] = None,
     cluster: Annotated[
         str | None,
-        typer.Option(
-            "--cluster",
-            metavar="ADDRESS",
-            help="Crawl on the machines of a Ray cluster, say 192.0.2.10:6379.",
-        ),
+        option("--cluster ADDRESS", "Crawl on the machines of a Ray cluster, say 192.0.2.10:6379."),
     ] = None,
     vault: Annotated[
         str | None,
-        typer.Option(
-            "--vault",
-            metavar="PLACE",
-            help="Storage that these machines share: a folder, or s3://bucket/prefix; remembered.",
+        option(
+            "--vault PLACE",
+            "Storage that these machines share: a folder, or s3://bucket/prefix; remembered.",
         ),
     ] = None,
     without_lost: Annotated[
         bool,
-        typer.Option(
-            "--without-lost-shards", help="Restart shards whose folders are gone, from the seeds."
-        ),
+        option("--without-lost-shards", "Restart shards whose folders are gone, from the seeds."),
     ] = False,
-    studio: Annotated[
-        bool, typer.Option("--studio", help="Open the studio, and crawl in it.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress display.")] = False,
+    studio: Annotated[bool, option("--studio", "Open the studio, and crawl in it.")] = False,
+    quiet: Annotated[bool, option("--quiet -q", "No progress display.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Crawl, or continue where the last crawl ended. Ctrl-C stops cleanly.
@@ -138,7 +117,7 @@ def crawl(
         }
         if report.exchanged is not None:
             facts["exchanged"] = report.exchanged._asdict()
-        typer.echo(json.dumps(facts))
+        print_json(facts)
     else:
         typer.echo(str(report))
         if progress.foreign:

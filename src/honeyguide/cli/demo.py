@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from honeyguide.cli.formatting import make_console, runnable_hints, safe_text, shell_quote
-from honeyguide.cli.options import JsonOption, demo_topics
+from honeyguide.cli.formatting import (
+    make_console,
+    print_json,
+    runnable_hints,
+    safe_text,
+    shell_quote,
+)
+from honeyguide.cli.options import JsonOption, demo_topics, option
 
 
 def demo(
     topic: Annotated[
         str,
-        typer.Option(
-            "--topic",
-            "-t",
-            metavar="TOPIC",
-            help="Which of the demo's topics: {topics}.",
-            autocompletion=demo_topics,
+        option(
+            "--topic -t TOPIC", "Which of the demo's topics: {topics}.", autocompletion=demo_topics
         ),
     ] = "backup-and-replication",
-    pages: Annotated[
-        int, typer.Option("--pages", "-n", metavar="N", help="Visits per crawl.", min=1)
-    ] = 300,
-    folder: Annotated[
-        Path, typer.Option("--folder", metavar="FOLDER", help="Where the collections go.")
-    ] = Path("demo-collection"),
+    pages: Annotated[int, option("--pages -n N", "Visits per crawl.", min=1)] = 300,
+    folder: Annotated[Path, option("--folder FOLDER", "Where the collections go.")] = Path(
+        "demo-collection"
+    ),
     as_json: JsonOption = False,
 ) -> None:
     """Crawl the embedded web, offline, and compare with breadth-first.
@@ -68,7 +65,7 @@ def demo(
             }
             for run in runs
         }
-        typer.echo(json.dumps(facts))
+        print_json(facts)
         return
     out = make_console()
     table = Table(title=None, header_style="bold", box=None, pad_edge=False)

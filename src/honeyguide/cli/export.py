@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from honeyguide.cli.formatting import count_noun, make_console, say
-from honeyguide.cli.options import CollectionName, JsonOption
+from honeyguide.cli.formatting import count_noun, make_console, print_json, say
+from honeyguide.cli.options import CollectionName, JsonOption, option
 
 
 def format_names() -> list[str]:
@@ -20,40 +19,28 @@ def export(
     name: CollectionName,
     to: Annotated[
         Path,
-        typer.Option(
-            "--to",
-            "-o",
-            metavar="FILE",
-            help="The file to write; its ending says the format: .parquet, .csv, .jsonl "
+        option(
+            "--to -o FILE",
+            "The file to write; its ending says the format: .parquet, .csv, .jsonl "
             "(also with .gz), .warc.gz or .warc. Or a folder, with --format.",
         ),
     ],
     kind: Annotated[
         str,
-        typer.Option(
-            "--format",
-            "-f",
-            metavar="FORMAT",
-            help="parquet, csv, jsonl or warc.",
-            autocompletion=format_names,
-        ),
+        option("--format -f FORMAT", "parquet, csv, jsonl or warc.", autocompletion=format_names),
     ] = "",
     everything: Annotated[
-        bool,
-        typer.Option("--all", help="Every visit, failures and redirects too, not only relevant."),
+        bool, option("--all", "Every visit, failures and redirects too, not only relevant.")
     ] = False,
     no_text: Annotated[
-        bool, typer.Option("--no-text", help="Leave out the pages' text, the largest column.")
+        bool, option("--no-text", "Leave out the pages' text, the largest column.")
     ] = False,
-    topic: Annotated[
-        str, typer.Option("--topic", metavar="NAME", help="Only pages relevant for this topic.")
-    ] = "",
+    topic: Annotated[str, option("--topic NAME", "Only pages relevant for this topic.")] = "",
     language: Annotated[
         str,
-        typer.Option(
-            "--language",
-            metavar="CODE",
-            help="Only pages in this language, also where it is not a wanted one; all: in any.",
+        option(
+            "--language CODE",
+            "Only pages in this language, also where it is not a wanted one; all: in any.",
         ),
     ] = "",
     as_json: JsonOption = False,
@@ -95,7 +82,7 @@ def export(
         say(f"honeyguide: {count_noun(done.missing, 'answer')} left out: {lost} missing")
     if as_json:
         facts = {"file": str(done.path), "format": done.format, "rows": done.rows}
-        typer.echo(json.dumps(facts | {"missing": done.missing}))
+        print_json(facts | {"missing": done.missing})
     else:
         things = "answer" if done.format == "warc" else "row"
         typer.echo(f"{count_noun(done.rows, things)} written to {done.path}.")

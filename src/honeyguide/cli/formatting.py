@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import shutil
@@ -66,7 +67,7 @@ def make_console(*, stderr: bool = False) -> Console:
 
 @contextmanager
 def progress_bar(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None]]:
-    """A bar while something lasts; yields what is called with how many are done, and of how many."""
+    """A bar while work lasts; yields a function of how many are done, and of how many."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -86,6 +87,11 @@ def progress_bar(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, i
 def say(text: str) -> None:
     """Talk, which is not the result: on stderr."""
     typer.echo(runnable_hints(text), err=True)
+
+
+def print_json(value: object) -> None:
+    """A result for machines: one line on stdout."""
+    typer.echo(json.dumps(value))
 
 
 def shell_quote(name: object) -> str:

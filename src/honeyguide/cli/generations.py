@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from honeyguide.cli.formatting import count_noun, progress_bar, safe_text, say, shell_quote
-from honeyguide.cli.options import CollectionName, JsonOption
+from honeyguide.cli.formatting import (
+    count_noun,
+    print_json,
+    progress_bar,
+    safe_text,
+    say,
+    shell_quote,
+)
+from honeyguide.cli.options import CollectionName, JsonOption, option
 
 
 def generations(
     name: CollectionName,
     compare: Annotated[
-        tuple[int, int] | None,
-        typer.Option("--compare", metavar="A B", help="Score the same pages with two of them."),
+        tuple[int, int] | None, option("--compare A B", "Score the same pages with two of them.")
     ] = None,
-    use: Annotated[
-        int | None,
-        typer.Option("--use", metavar="N", help="Make this generation the active one."),
-    ] = None,
+    use: Annotated[int | None, option("--use N", "Make this generation the active one.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """What the strategy learned: list its model generations, compare two, or go back to one.
@@ -47,7 +49,7 @@ def generations(
     if use is not None:
         collection.use(use)
         if as_json:
-            typer.echo(json.dumps({"live": use}))
+            print_json({"live": use})
         else:
             say(
                 f"Generation {use} is active from now on. The next crawl continues training from "
@@ -58,7 +60,7 @@ def generations(
     if compare is not None:
         found = collection.compare(*compare)
         if as_json:
-            typer.echo(json.dumps(asdict(found)))
+            print_json(asdict(found))
             return
         typer.echo(
             f"On {count_noun(found.pages, 'page')}, {found.changed} change between "
@@ -81,7 +83,7 @@ def generations(
         return
     rows = collection.generations()
     if as_json:
-        typer.echo(json.dumps([asdict(row) for row in rows]))
+        print_json([asdict(row) for row in rows])
         return
     typer.echo("  no.  strategy    relevant, of pages it scored    what it was trained on")
     for row in rows:
@@ -126,7 +128,7 @@ def judge(name: CollectionName, as_json: JsonOption = False) -> None:
     with progress_bar("judging", quiet=as_json) as show:
         done = collection.judge(show)
     if as_json:
-        typer.echo(json.dumps(done._asdict()))
+        print_json(done._asdict())
         return
     if done.warning:
         say(f"honeyguide: {safe_text(done.warning)}")

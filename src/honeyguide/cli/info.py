@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import platform
 from dataclasses import asdict
 from pathlib import Path
@@ -10,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from honeyguide.cli.formatting import say
-from honeyguide.cli.options import JsonOption
+from honeyguide.cli.formatting import print_json, say
+from honeyguide.cli.options import JsonOption, argument
 
 
 def version(as_json: JsonOption = False) -> None:
@@ -23,7 +22,7 @@ def version(as_json: JsonOption = False) -> None:
 
     if as_json:
         facts = {"honeyguide": __version__, "python": platform.python_version()}
-        typer.echo(json.dumps(facts))
+        print_json(facts)
     else:
         typer.echo(f"Honeyguide {__version__} on Python {platform.python_version()}")
 
@@ -49,12 +48,7 @@ def table_names() -> list[str]:
 def settings(
     table: Annotated[
         str,
-        typer.Argument(
-            metavar="TABLE",
-            help="Only this table: topic, crawl, scope, …",
-            autocompletion=table_names,
-            show_default=False,
-        ),
+        argument("TABLE", "Only this table: topic, crawl, scope, …", autocompletion=table_names),
     ] = "",
     as_json: JsonOption = False,
 ) -> None:
@@ -90,7 +84,7 @@ def settings(
             }
             for each in shown
         }
-        typer.echo(json.dumps(facts))
+        print_json(facts)
         return
     out = make_console()
     for each in shown:
@@ -115,9 +109,7 @@ def settings(
 
 
 def strategies(
-    name: Annotated[
-        Path | None, typer.Argument(metavar="[NAME]", help="A collection.", show_default=False)
-    ] = None,
+    name: Annotated[Path | None, argument("[NAME]", "A collection.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the strategies, and which of them the topic has enough input for.
@@ -140,7 +132,7 @@ def strategies(
             | ({"missing": c.missing} if collection is not None else {})
             for c in found
         ]
-        typer.echo(json.dumps(rows))
+        print_json(rows)
         return
     chosen = collection.settings.crawl.strategy if collection is not None else ""
     starts = {c.name: _start_hint(c.traits.needs, c.missing, collection is not None) for c in found}

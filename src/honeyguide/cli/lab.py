@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from honeyguide.cli.formatting import count_noun, make_console, progress_bar, safe_text, say
+from honeyguide.cli.formatting import (
+    count_noun,
+    make_console,
+    print_json,
+    progress_bar,
+    safe_text,
+    say,
+)
 from honeyguide.cli.options import (
     AliasesOption,
     CliCommand,
@@ -22,6 +28,8 @@ from honeyguide.cli.options import (
     OpenLinksOption,
     RobotsOption,
     StripOption,
+    argument,
+    option,
     robots_text,
 )
 
@@ -59,79 +67,54 @@ def count_jobs(what: str, out: Path) -> Iterator[Callable[[int, int], None]]:
 
 def compare_strategies(
     web: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="FILE", help="Recorded webs, one comparison each; none: the demo."),
+        list[Path] | None, argument("FILE", "Recorded webs, one comparison each; none: the demo.")
     ] = None,
     made: Annotated[
-        list[str] | None,
-        typer.Option("--made", metavar="PLAN", help="A synthetic web, such as seed=7,pages=5000."),
+        list[str] | None, option("--made PLAN", "A synthetic web, such as seed=7,pages=5000.")
     ] = None,
     topic: Annotated[
-        list[str] | None,
-        typer.Option("--topic", "-t", metavar="LABEL", help="A label of its pages; repeat it."),
+        list[str] | None, option("--topic -t LABEL", "A label of its pages; repeat it.")
     ] = None,
     strategy: Annotated[
         list[str] | None,
-        typer.Option(
-            "--strategy", "-s", metavar="NAME", help="Strategy or reference to compare; repeat it."
-        ),
+        option("--strategy -s NAME", "Strategy or reference to compare; repeat it."),
     ] = None,
-    draws: Annotated[int, typer.Option("--draws", metavar="N", min=1, help="Sets of seeds.")] = 5,
+    draws: Annotated[int, option("--draws N", "Sets of seeds.", min=1)] = 5,
     budget: Annotated[
-        int,
-        typer.Option(
-            "--budget",
-            "-n",
-            metavar="N",
-            min=0,
-            help="Visits; 0: as many as there are relevant pages.",
-        ),
+        int, option("--budget -n N", "Visits; 0: as many as there are relevant pages.", min=0)
     ] = 0,
-    seeds: Annotated[
-        int, typer.Option("--seeds", metavar="N", min=1, help="Seeds drawn per set.")
-    ] = 3,
+    seeds: Annotated[int, option("--seeds N", "Seeds drawn per set.", min=1)] = 3,
     seed: Annotated[
-        list[str] | None,
-        typer.Option("--seed", metavar="URL", help="Fixed seeds instead of drawn ones."),
+        list[str] | None, option("--seed URL", "Fixed seeds instead of drawn ones.")
     ] = None,
     baseline: Annotated[
         str,
-        typer.Option(
-            "--baseline",
-            metavar="NAME",
-            help="Baseline for the differences; otherwise the best.",
+        option(
+            "--baseline NAME",
+            "Baseline for the differences; otherwise the best.",
             show_default=False,
         ),
     ] = "",
-    count: Annotated[
-        int, typer.Option("--to", metavar="K", min=1, help="Count the visits to K relevant pages.")
-    ] = 10,
+    count: Annotated[int, option("--to K", "Count the visits to K relevant pages.", min=1)] = 10,
     disallow: DisallowOption = None,
     robots: RobotsOption = None,
     strip: StripOption = None,
     aliases: AliasesOption = None,
     errors: ErrorsOption = 0.0,
     latency: Annotated[
-        float,
-        typer.Option("--latency", metavar="S", min=0, help="Simulated seconds until an answer."),
+        float, option("--latency S", "Simulated seconds until an answer.", min=0)
     ] = 0.0,
     delay: Annotated[
         float,
-        typer.Option(
-            "--delay",
-            metavar="S",
+        option(
+            "--delay S",
+            "Simulated delay between requests to a host; 0: the best candidate always goes first.",
             min=0,
-            help="Simulated delay between requests to a host; 0: the best candidate always goes "
-            "first.",
         ),
     ] = 0.0,
     open_: OpenLinksOption = False,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Results.")] = Path(
-        "comparison"
-    ),
-    workers: Annotated[
-        int, typer.Option("--workers", metavar="N", min=0, help="0: all cores.")
-    ] = 0,
+    out: Annotated[Path, option("--out -o DIR", "Results.")] = Path("comparison"),
+    workers: Annotated[int, option("--workers N", "0: all cores.", min=0)] = 0,
     as_json: JsonOption = False,
 ) -> None:
     """Run strategies on the same webs and topics, in simulated time, and compare them.
@@ -204,7 +187,7 @@ def compare_strategies(
     found = build_report(results, tuple(REFERENCE_STRATEGIES), baseline, count)
     write_report(results, out, found)
     if as_json:
-        typer.echo(json.dumps(found.to_json()))
+        print_json(found.to_json())
     else:
         typer.echo(markdown_table(found.all, found), nl=False)
         say(f"Curves and tables per topic: {out}/report.md")
@@ -216,15 +199,9 @@ def compare_strategies(
 
 
 def compare_overlap(
-    first: Annotated[
-        Path, typer.Argument(metavar="A", help="A collection's folder.", show_default=False)
-    ],
-    second: Annotated[
-        Path, typer.Argument(metavar="B", help="Another collection's folder.", show_default=False)
-    ],
-    most: Annotated[
-        int, typer.Option("--most", metavar="N", min=1, help="Relevant pages of each to compare.")
-    ] = 5000,
+    first: Annotated[Path, argument("A", "A collection's folder.")],
+    second: Annotated[Path, argument("B", "Another collection's folder.")],
+    most: Annotated[int, option("--most N", "Relevant pages of each to compare.", min=1)] = 5000,
     as_json: JsonOption = False,
 ) -> None:
     """Compare what two crawls found: sites, documents and key words they share.
@@ -245,7 +222,7 @@ def compare_overlap(
     one, two = Collection(first), Collection(second)
     found = measure(one, two, most)
     if as_json:
-        typer.echo(json.dumps(asdict(found)))
+        print_json(asdict(found))
         return
     table = Table(box=None, header_style="dim", pad_edge=False)
     table.add_column("")
@@ -287,49 +264,35 @@ app.command("overlap", cls=CliCommand)(compare_overlap)
 def serve_lab(
     web: Annotated[
         list[Path] | None,
-        typer.Argument(
-            metavar="FILE",
-            help="WARC files or gzip'd JSON lines; none: the embedded demo web.",
-            show_default=False,
-        ),
+        argument("FILE", "WARC files or gzip'd JSON lines; none: the embedded demo web."),
     ] = None,
     made: Annotated[
-        str,
-        typer.Option(
-            "--made", metavar="PLAN", help="A synthetic web instead: seed=7,pages=100000."
-        ),
+        str, option("--made PLAN", "A synthetic web instead: seed=7,pages=100000.")
     ] = "",
-    port: Annotated[
-        int, typer.Option("--port", "-p", metavar="N", help="0: any free port.")
-    ] = 8787,
-    latency: Annotated[
-        float, typer.Option("--latency", metavar="S", help="Seconds before an answer.", min=0)
-    ] = 0.0,
+    port: Annotated[int, option("--port -p N", "0: any free port.")] = 8787,
+    latency: Annotated[float, option("--latency S", "Seconds before an answer.", min=0)] = 0.0,
     disallow: DisallowOption = None,
     robots: RobotsOption = None,
     strip: StripOption = None,
     aliases: AliasesOption = None,
     errors: ErrorsOption = 0.0,
     closed: Annotated[
-        bool, typer.Option("--closed", help="Take out links to pages that were not recorded.")
+        bool, option("--closed", "Take out links to pages that were not recorded.")
     ] = False,
     engine: Annotated[
-        bool, typer.Option("--engine", help="Also serve a search engine, at search.lab.")
+        bool, option("--engine", "Also serve a search engine, at search.lab.")
     ] = False,
     reach: Annotated[
-        float,
-        typer.Option("--engine-reach", metavar="SHARE", help="Share of the pages in its index."),
+        float, option("--engine-reach SHARE", "Share of the pages in its index.")
     ] = 1.0,
     thinks: Annotated[
-        float,
-        typer.Option("--engine-latency", metavar="S", min=0, help="Seconds until it answers."),
+        float, option("--engine-latency S", "Seconds until it answers.", min=0)
     ] = 0.0,
     fault: Annotated[
         str,
-        typer.Option(
-            "--engine-fault",
-            metavar="HOW",
-            help="down, slow, limited, garbage, html, million or hostile.",
+        option(
+            "--engine-fault HOW",
+            "down, slow, limited, garbage, html, million or hostile.",
             show_default=False,
         ),
     ] = "",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,8 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from honeyguide.cli.formatting import count_noun, make_console, safe_text, say, shell_quote
-from honeyguide.cli.options import CollectionName, JsonOption
+from honeyguide.cli.formatting import (
+    count_noun,
+    make_console,
+    print_json,
+    safe_text,
+    say,
+    shell_quote,
+)
+from honeyguide.cli.options import CollectionName, JsonOption, argument, option
 from honeyguide.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -27,23 +33,12 @@ _MAX_NAMED = 5
 def label(
     name: CollectionName,
     file: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="FILE",
-            help="CSV (url,label; also ; or tabs) or JSON lines; - for stdin.",
-            show_default=False,
-        ),
+        Path | None, argument("FILE", "CSV (url,label; also ; or tabs) or JSON lines; - for stdin.")
     ] = None,
-    good: Annotated[
-        list[str] | None, typer.Option("--good", "-g", metavar="URL", help="A relevant page.")
-    ] = None,
-    bad: Annotated[
-        list[str] | None, typer.Option("--bad", "-b", metavar="URL", help="One that is not.")
-    ] = None,
-    by: Annotated[str, typer.Option("--by", metavar="WHO", help="Name of the labeller.")] = "user",
-    topic: Annotated[
-        str, typer.Option("--topic", metavar="NAME", help="The topic, if there are several.")
-    ] = "",
+    good: Annotated[list[str] | None, option("--good -g URL", "A relevant page.")] = None,
+    bad: Annotated[list[str] | None, option("--bad -b URL", "One that is not.")] = None,
+    by: Annotated[str, option("--by WHO", "Name of the labeller.")] = "user",
+    topic: Annotated[str, option("--topic NAME", "The topic, if there are several.")] = "",
     as_json: JsonOption = False,
 ) -> None:
     """Label pages as relevant or not; also while a crawl is running.
@@ -76,7 +71,7 @@ def label(
     done, opposed = label_with_conflicts(collection.folder, collection.settings, pairs, by, topic)
     if as_json:
         facts = {"labels": done.kept, "not_fetched": done.unfetched, "contradicting": len(opposed)}
-        typer.echo(json.dumps(facts))
+        print_json(facts)
         return
     typer.echo(f"{count_noun(done.kept, 'label')} saved.")
     if not collection.learns:
@@ -126,17 +121,14 @@ _ANSWERS = {"y": 1.0, "yes": 1.0, "n": 0.0, "no": 0.0, "s": None, "skip": None, 
 
 def ask(
     name: CollectionName,
-    number: Annotated[
-        int, typer.Option("--count", "-n", metavar="N", min=1, max=100, help="How many pages.")
-    ] = 5,
-    by: Annotated[str, typer.Option("--by", metavar="WHO", help="Name of the labeller.")] = "user",
+    number: Annotated[int, option("--count -n N", "How many pages.", min=1, max=100)] = 5,
+    by: Annotated[str, option("--by WHO", "Name of the labeller.")] = "user",
     about: Annotated[
         str,
-        typer.Option(
-            "--about",
-            metavar="KIND",
-            help="mixed, uncertainty, disagreement (of page and link), novelty (of the host), or "
-            "agreement (pages that others labelled).",
+        option(
+            "--about KIND",
+            "mixed, uncertainty, disagreement (of page and link), novelty (of the "
+            "host), or agreement (pages that others labelled).",
         ),
     ] = "mixed",
     as_json: JsonOption = False,
@@ -160,7 +152,7 @@ def ask(
         raise ConfigError(f"--about {about!r} is none of {', '.join(_QUESTION_KINDS)}")
     left, questions = collection.ask(number, by=by, choice=cast("LabelQueryKind", about))
     if as_json:
-        typer.echo(json.dumps({"left": left, "questions": [_question_facts(q) for q in questions]}))
+        print_json({"left": left, "questions": [_question_facts(q) for q in questions]})
         return
     if left is not None:
         budget = collection.settings.learn.budget

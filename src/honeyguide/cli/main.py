@@ -17,7 +17,7 @@ import typer
 
 from honeyguide.cli import info
 from honeyguide.cli.formatting import safe_text, say
-from honeyguide.cli.options import CliCommand, CliGroup
+from honeyguide.cli.options import CliCommand, CliGroup, option
 from honeyguide.errors import HoneyguideError
 
 COMMAND_MODULES = {
@@ -57,13 +57,7 @@ def build_application(only: str = "") -> typer.Typer:
 
 def common_options(
     told: Annotated[
-        bool,
-        typer.Option(
-            "--version",
-            help="Print the version.",
-            callback=info.show_version,
-            is_eager=True,
-        ),
+        bool, option("--version", "Print the version.", callback=info.show_version, is_eager=True)
     ] = False,
 ) -> None:
     """What every command has in common: nothing but ``--version``."""

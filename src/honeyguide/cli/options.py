@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from copy import copy
 from pathlib import Path
@@ -10,10 +11,24 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 
-CollectionName = Annotated[
-    Path, typer.Argument(metavar="NAME", help="The collection's folder.", show_default=False)
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+_FLAGS = re.compile(r"-\S+(?: -\S+)*")
+
+
+def option(usage: str, help: str = "", **settings: Any) -> Any:
+    """An option as its help shows it, such as ``"--pages -n N"``: its names, then its value's."""
+    names = _FLAGS.match(usage)
+    assert names is not None
+    metavar = usage[names.end() :].strip() or None
+    return typer.Option(*names[0].split(), metavar=metavar, help=help, **settings)
+
+
+def argument(metavar: str, help: str, **settings: Any) -> Any:
+    """An argument and what it means; its default is never shown."""
+    return typer.Argument(metavar=metavar, help=help, show_default=False, **settings)
+
+
+CollectionName = Annotated[Path, argument("NAME", "The collection's folder.")]
+JsonOption = Annotated[bool, option("--json", "Print JSON for machines.")]
 
 
 def strategy_choices() -> list[str]:
@@ -71,34 +86,23 @@ def _hide_types(params: list[Any]) -> list[Any]:
 
 
 DisallowOption = Annotated[
-    list[str] | None,
-    typer.Option("--disallow", metavar="PATH", help="Disallow a path for all crawlers; repeat it."),
+    list[str] | None, option("--disallow PATH", "Disallow a path for all crawlers; repeat it.")
 ]
 RobotsOption = Annotated[
-    Path | None,
-    typer.Option("--robots", metavar="FILE", help="robots.txt of every host.", show_default=False),
+    Path | None, option("--robots FILE", "robots.txt of every host.", show_default=False)
 ]
 StripOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--strip", metavar="RULE", help="Elements to leave out: tag#id, tag.class, tag[name=value]."
-    ),
+    option("--strip RULE", "Elements to leave out: tag#id, tag.class, tag[name=value]."),
 ]
 AliasesOption = Annotated[
     list[Path] | None,
-    typer.Option(
-        "--aliases", metavar="FILE", help="Redirects: JSON lines with alias and url; repeat it."
-    ),
+    option("--aliases FILE", "Redirects: JSON lines with alias and url; repeat it."),
 ]
 ErrorsOption = Annotated[
-    float,
-    typer.Option(
-        "--errors", metavar="SHARE", min=0, max=1, help="Share of answers that fail with 503."
-    ),
+    float, option("--errors SHARE", "Share of answers that fail with 503.", min=0, max=1)
 ]
-OpenLinksOption = Annotated[
-    bool, typer.Option("--open", help="Keep links to pages that were not recorded.")
-]
+OpenLinksOption = Annotated[bool, option("--open", "Keep links to pages that were not recorded.")]
 
 
 def robots_text(robots: Path | None, disallow: Sequence[str] | None) -> str:

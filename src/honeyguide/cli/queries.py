@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,8 +9,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from honeyguide.cli.formatting import count_noun, make_console, safe_text, say, shell_quote
-from honeyguide.cli.options import CliCommand, CliGroup, CollectionName, JsonOption
+from honeyguide.cli.formatting import (
+    count_noun,
+    make_console,
+    print_json,
+    safe_text,
+    say,
+    shell_quote,
+)
+from honeyguide.cli.options import (
+    CliCommand,
+    CliGroup,
+    CollectionName,
+    JsonOption,
+    argument,
+    option,
+)
 
 if TYPE_CHECKING:
     from honeyguide.api.search import ManualSearch, QueryReport
@@ -19,7 +32,7 @@ if TYPE_CHECKING:
 
 def allow_queries(
     name: CollectionName,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, option("--yes -y", "Do not ask.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Allow sending the API key to the engine in topic.toml, or querying it in your own network.
@@ -59,7 +72,7 @@ def allow_queries(
         return
     where = allow_engine(settings, collection.folder)
     if as_json:
-        typer.echo(json.dumps({"allowed": where is not None, **wanted._asdict()}))
+        print_json({"allowed": where is not None, **wanted._asdict()})
     elif where is None:
         say("The lab needs no consent.")
     else:
@@ -104,7 +117,7 @@ def list_queries(name: CollectionName, as_json: JsonOption = False) -> None:
 
     found = Collection(name).queries()
     if as_json:
-        typer.echo(json.dumps(found.to_dict()))
+        print_json(found.to_dict())
         return
     if found.rows:
         _print_queries(found.rows)
@@ -147,9 +160,7 @@ def _print_queries(rows: list[QueryReport]) -> None:
 @app.command("suggest", cls=CliCommand)
 def suggest_queries(
     name: CollectionName,
-    number: Annotated[
-        int, typer.Option("--number", "-n", metavar="N", min=1, max=60, help="How many.")
-    ] = 10,
+    number: Annotated[int, option("--number -n N", "How many.", min=1, max=60)] = 10,
     as_json: JsonOption = False,
 ) -> None:
     """Suggest queries, made from the good and the bad pages that are known so far.
@@ -173,7 +184,7 @@ def suggest_queries(
             {"query": str(s.query), "expected": s.expected, "why": s.why, "pages": list(s.pages)}
             for s in found.suggestions
         ]
-        typer.echo(json.dumps({"suggestions": rows, "good": found.good, "bad": found.bad}))
+        print_json({"suggestions": rows, "good": found.good, "bad": found.bad})
         return
     out = make_console()
     for one in found.suggestions:
@@ -192,16 +203,9 @@ def suggest_queries(
 @app.command("run", cls=CliCommand)
 def run_queries(
     name: CollectionName,
-    query: Annotated[
-        list[str],
-        typer.Argument(metavar="QUERY…", help="As you would type it.", show_default=False),
-    ],
-    pages: Annotated[
-        int, typer.Option("--pages", "-n", metavar="N", min=1, max=10, help="Pages of results.")
-    ] = 1,
-    by: Annotated[
-        str, typer.Option("--by", metavar="WHO", help="Name of the person who asks.")
-    ] = "user",
+    query: Annotated[list[str], argument("QUERY…", "As you would type it.")],
+    pages: Annotated[int, option("--pages -n N", "Pages of results.", min=1, max=10)] = 1,
+    by: Annotated[str, option("--by WHO", "Name of the person who asks.")] = "user",
     as_json: JsonOption = False,
 ) -> None:
     """Query the engine now, and show the results with their expected score, from 0 to 1.
@@ -222,7 +226,7 @@ def run_queries(
     with _show_spinner(f"asking {collection.settings.search.engine}", quiet=as_json):
         done = collection.search(*query, pages=pages, by=by)
     if as_json:
-        typer.echo(json.dumps({"left": done.left, "asked": [one.to_dict() for one in done.asked]}))
+        print_json({"left": done.left, "asked": [one.to_dict() for one in done.asked]})
     else:
         _show_results(done, shell_quote(name))
     failed = [one.error for one in done.asked if one.error is not None]
@@ -268,7 +272,7 @@ def try_engine(name: CollectionName, as_json: JsonOption = False) -> None:
     with _show_spinner(f"asking {collection.settings.search.engine}", quiet=as_json):
         found = tried(collection.folder, collection.settings)
     if as_json:
-        typer.echo(json.dumps(found.to_dict()))
+        print_json(found.to_dict())
     elif found.ok:
         typer.echo(safe_text(found.said))
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -14,22 +13,18 @@ from urllib.parse import quote
 
 import typer
 
-from honeyguide.cli.formatting import count_noun, say
-from honeyguide.cli.options import JsonOption
+from honeyguide.cli.formatting import count_noun, print_json, say
+from honeyguide.cli.options import JsonOption, argument, option
 
-PortOption = Annotated[
-    int, typer.Option("--port", metavar="N", help="Listen there; else any free port.", min=0)
-]
-OpenOption = Annotated[bool, typer.Option("--open", help="Open the browser.")]
+PortOption = Annotated[int, option("--port N", "Listen there; else any free port.", min=0)]
+OpenOption = Annotated[bool, option("--open", "Open the browser.")]
 
 
 def serve(
     name: Annotated[
         Path,
-        typer.Argument(
-            metavar="[NAME]",
-            help="A collection, or the folder that holds your collections; else this folder.",
-            show_default=False,
+        argument(
+            "[NAME]", "A collection, or the folder that holds your collections; else this folder."
         ),
     ] = Path(),
     port: PortOption = 0,
@@ -70,7 +65,7 @@ def open_studio(
         def on_ready() -> None:
             if as_json:
                 said = {"address": told + place, "port": gate.port, "token": gate.token}
-                typer.echo(json.dumps(said))
+                print_json(said)
             else:
                 typer.echo(told + place)
                 say("The studio is open at this address; keep it to yourself. Ctrl-C ends it.")

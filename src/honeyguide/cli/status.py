@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from honeyguide.cli.formatting import count_noun, format_time, make_console, safe_text
-from honeyguide.cli.options import CollectionName, JsonOption
+from honeyguide.cli.formatting import count_noun, format_time, make_console, print_json, safe_text
+from honeyguide.cli.options import CollectionName, JsonOption, argument, option
 
 if TYPE_CHECKING:
     from honeyguide.crawl.status import CollectionStatus, SearchStatus
@@ -19,9 +16,7 @@ if TYPE_CHECKING:
 
 def status(
     name: CollectionName,
-    hosts: Annotated[
-        int, typer.Option("--hosts", metavar="N", help="How many hosts to list.", min=0)
-    ] = 10,
+    hosts: Annotated[int, option("--hosts N", "How many hosts to list.", min=0)] = 10,
     as_json: JsonOption = False,
 ) -> None:
     """Show the state of a collection; also while it is being crawled.
@@ -46,7 +41,7 @@ def status(
             "per_host": [row._asdict() for row in found.per_host],
             "contested": disputed,
         }
-        typer.echo(json.dumps(facts))
+        print_json(facts)
         return
     out = make_console()
     running = found.crawler_pid
@@ -171,7 +166,7 @@ def _coverage_text(found: CoverageEstimate) -> str:
 
 def explain(
     name: CollectionName,
-    url: Annotated[str, typer.Argument(metavar="URL", help="The address to explain.")],
+    url: Annotated[str, argument("URL", "The address to explain.")],
     as_json: JsonOption = False,
 ) -> None:
     """Explain why an address was fetched, or why not, with score and reasons.
@@ -185,9 +180,7 @@ def explain(
     labels = collection.labels(found.url) if collection.topics else {}
     if as_json:
         said = {topic: label.value for topic, label in labels.items()}
-        typer.echo(
-            json.dumps(_plain_value(found) | ({"labels": said} if collection.topics else {}))
-        )
+        print_json(_plain_value(found) | ({"labels": said} if collection.topics else {}))
         return
     out = make_console()
     out.print(safe_text(found.url), style="bold")

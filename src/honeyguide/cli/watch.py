@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated, cast
-
-import typer
 
 from honeyguide.cli.formatting import (
     count_noun,
     format_time,
     make_console,
+    print_json,
     safe_text,
     say,
     shell_quote,
 )
-from honeyguide.cli.options import CollectionName, JsonOption
+from honeyguide.cli.options import CollectionName, JsonOption, argument, option
 from honeyguide.errors import ConfigError, suggest_name
 
 if TYPE_CHECKING:
@@ -64,7 +62,7 @@ def _edit_list(pages: WatchList, action: str, what: list[str], as_json: bool) ->
     done = pages.edit(cast("ListAction", action), _check_urls(what), weight)
     watched = pages.count_watched()
     if as_json:
-        typer.echo(json.dumps({"action": action, "pages": done, "watched": watched}))
+        print_json({"action": action, "pages": done, "watched": watched})
         return
     past = {"add": "added", "remove": "removed", "pause": "paused", "resume": "resumed"}
     done_what = past.get(action, "given a new weight")
@@ -84,7 +82,7 @@ def _import_lists(pages: WatchList, files: list[str], as_json: bool) -> None:
             say(f"{safe_text(name)} ({found.format_name}): {count_noun(found.pages, 'page')}")
     watched = pages.count_watched()
     if as_json:
-        typer.echo(json.dumps({"added": added, "left": left, "watched": watched}))
+        print_json({"added": added, "left": left, "watched": watched})
         return
     for one in left:
         say(f"  {safe_text(one['where'])}: {safe_text(one['what'])}: {safe_text(one['why'])}")
@@ -96,7 +94,7 @@ def _print_list(pages: WatchList, as_json: bool) -> None:
 
     if as_json:
         for facts in pages.to_dicts():
-            typer.echo(json.dumps(facts))
+            print_json(facts)
         return
     from honeyguide.watch.schedule.schedule import describe_span
 
@@ -117,7 +115,7 @@ def _print_channels(pages: WatchList, as_json: bool) -> None:
     found = pages.channels()
     if as_json:
         for one in found:
-            typer.echo(json.dumps(one._asdict()))
+            print_json(one._asdict())
         return
     if not found:
         say("No notification was sent yet; channels are set up under [[notify]] in topic.toml.")
@@ -137,7 +135,7 @@ def _explain_schedule(pages: WatchList, urls: list[str], as_json: bool) -> None:
                 "next_at": found.next_at, "reason": found.reason, "per_day": found.rate.per_day,
                 "low": found.rate.low, "high": found.rate.high, "weight": found.weight,
             }  # fmt: skip
-            typer.echo(json.dumps({"url": row_.url, **said}))
+            print_json({"url": row_.url, **said})
             continue
         why = row_.state if found is None else found.reason
         make_console().print(f"{safe_text(row_.url)}: {why}")
@@ -160,7 +158,7 @@ def _edit_masks(pages: WatchList, action: str, what: list[str], as_json: bool) -
         found = (pages.mask if action == "mask" else pages.unmask)(url, *rest)
     if as_json:
         names = [one.mask for one in found.masks]
-        typer.echo(json.dumps({"url": found.url, "masks": names, "open": list(found.opened)}))
+        print_json({"url": found.url, "masks": names, "open": list(found.opened)})
         return
     out = make_console()
     out.print(f"{count_noun(len(found.masks), 'place')} masked on {safe_text(found.url)}")
@@ -188,27 +186,20 @@ def watch(
     name: CollectionName,
     action: Annotated[
         str,
-        typer.Argument(
-            metavar="[ACTION]",
-            help="add, remove, pause, resume, weight or why, with addresses; import, with files; "
-            "list; channels; masks, mask or unmask, with an address. Without one, the watch runs.",
+        argument(
+            "[ACTION]",
+            "add, remove, pause, resume, weight or why, with addresses; import, with "
+            "files; list; channels; masks, mask or unmask, with an address. Without "
+            "one, the watch runs.",
             autocompletion=action_names,
-            show_default=False,
         ),
     ] = "",
     what: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[URL|FILE]...", help="Addresses or files for the action.", show_default=False
-        ),
+        list[str] | None, argument("[URL|FILE]...", "Addresses or files for the action.")
     ] = None,
-    once: Annotated[
-        bool, typer.Option("--once", help="Visit every page once, then stop: for cron.")
-    ] = False,
-    hours: Annotated[
-        float, typer.Option("--hours", metavar="H", help="Stop after so many hours.", min=0)
-    ] = 0.0,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress display.")] = False,
+    once: Annotated[bool, option("--once", "Visit every page once, then stop: for cron.")] = False,
+    hours: Annotated[float, option("--hours H", "Stop after so many hours.", min=0)] = 0.0,
+    quiet: Annotated[bool, option("--quiet -q", "No progress display.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Revisit the relevant pages, store every version, and report what changed. Ctrl-C stops.
@@ -242,7 +233,7 @@ def watch(
         say(f"{collection.name}: nothing is watched yet; Ctrl-C stops. {_empty_hint(collection)}")
     tally = collection.watch(once=once, hours=hours, progress=not silent)
     if as_json:
-        typer.echo(json.dumps(tally._asdict()))
+        print_json(tally._asdict())
         return
     say(
         f"{collection.name}: {count_noun(tally.visits, 'visit')}, {tally.unchanged} unchanged, "
