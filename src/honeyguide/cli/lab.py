@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,25 +18,52 @@ from honeyguide.cli.formatting import (
     safe_text,
     say,
 )
-from honeyguide.cli.options import (
-    AliasesOption,
-    CliCommand,
-    CliGroup,
-    DisallowOption,
-    ErrorsOption,
-    JsonOption,
-    OpenLinksOption,
-    RobotsOption,
-    StripOption,
-    argument,
-    option,
-    robots_text,
-)
+from honeyguide.cli.options import CliCommand, CliGroup, JsonOption, argument, option
 
 if TYPE_CHECKING:
     from honeyguide.lab.responses import ServingOptions
     from honeyguide.lab.search_engine import LabSearchEngine
     from honeyguide.lab.web import LabWeb
+
+
+DisallowOption = Annotated[
+    list[str] | None, option("--disallow PATH", "Disallow a path for all crawlers; repeat it.")
+]
+RobotsOption = Annotated[
+    Path | None, option("--robots FILE", "robots.txt of every host.", show_default=False)
+]
+StripOption = Annotated[
+    list[str] | None,
+    option("--strip RULE", "Elements to leave out: tag#id, tag.class, tag[name=value]."),
+]
+AliasesOption = Annotated[
+    list[Path] | None,
+    option("--aliases FILE", "Redirects: JSON lines with alias and url; repeat it."),
+]
+ErrorsOption = Annotated[
+    float, option("--errors SHARE", "Share of answers that fail with 503.", min=0, max=1)
+]
+OpenLinksOption = Annotated[bool, option("--open", "Keep links to pages that were not recorded.")]
+
+
+def robots_text(robots: Path | None, disallow: Sequence[str] | None) -> str:
+    """What every host's robots.txt says; '': its own."""
+    from honeyguide.errors import ConfigError
+
+    text = ""
+    if robots is not None:
+        try:
+            text = robots.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"--robots: {robots} cannot be read: {error}") from error
+    for path in disallow or ():
+        if not path.startswith("/") or "\n" in path:
+            raise ConfigError(f"--disallow: a path begins with a slash, not {path!r}")
+    if disallow:
+        lines = "".join(f"Disallow: {path}\n" for path in disallow)
+        # Groups for the same crawlers are read as one.
+        text = f"{text.rstrip()}\n\nUser-agent: *\n{lines}".lstrip()
+    return text
 
 
 # --------------------------------------------------------------------------------------------------

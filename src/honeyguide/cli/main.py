@@ -23,8 +23,8 @@ from honeyguide.errors import HoneyguideError
 COMMAND_MODULES = {
     "new": "new", "crawl": "crawl", "status": "status", "explain": "status", "export": "export",
     "label": "label", "ask": "label", "judge": "generations", "train": "categories",
-    "classify": "categories", "serve": "serve", "watch": "watch", "changes": "changes",
-    "diff": "changes", "history": "changes", "strategies": "info", "generations": "generations",
+    "classify": "categories", "serve": "crawl", "watch": "watch", "changes": "watch",
+    "diff": "watch", "history": "watch", "strategies": "info", "generations": "generations",
     "settings": "info", "demo": "demo", "lab": "lab", "ontology": "ontology",
     "queries": "queries", "cluster": "cluster", "version": "info",
 }  # fmt: skip
@@ -56,7 +56,7 @@ def build_application(only: str = "") -> typer.Typer:
 
 
 def common_options(
-    told: Annotated[
+    version: Annotated[
         bool, option("--version", "Print the version.", callback=info.show_version, is_eager=True)
     ] = False,
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from copy import copy
 from pathlib import Path
 from typing import Annotated, Any
@@ -78,48 +77,3 @@ def _hide_types(params: list[Any]) -> list[Any]:
         elif param.is_flag and param.metavar is None:
             param.metavar = ""
     return params
-
-
-# --------------------------------------------------------------------------------------------------
-# Options that say how the lab serves a web, shared by its commands.
-# --------------------------------------------------------------------------------------------------
-
-
-DisallowOption = Annotated[
-    list[str] | None, option("--disallow PATH", "Disallow a path for all crawlers; repeat it.")
-]
-RobotsOption = Annotated[
-    Path | None, option("--robots FILE", "robots.txt of every host.", show_default=False)
-]
-StripOption = Annotated[
-    list[str] | None,
-    option("--strip RULE", "Elements to leave out: tag#id, tag.class, tag[name=value]."),
-]
-AliasesOption = Annotated[
-    list[Path] | None,
-    option("--aliases FILE", "Redirects: JSON lines with alias and url; repeat it."),
-]
-ErrorsOption = Annotated[
-    float, option("--errors SHARE", "Share of answers that fail with 503.", min=0, max=1)
-]
-OpenLinksOption = Annotated[bool, option("--open", "Keep links to pages that were not recorded.")]
-
-
-def robots_text(robots: Path | None, disallow: Sequence[str] | None) -> str:
-    """What every host's robots.txt says; '': its own."""
-    from honeyguide.errors import ConfigError
-
-    text = ""
-    if robots is not None:
-        try:
-            text = robots.read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"--robots: {robots} cannot be read: {error}") from error
-    for path in disallow or ():
-        if not path.startswith("/") or "\n" in path:
-            raise ConfigError(f"--disallow: a path begins with a slash, not {path!r}")
-    if disallow:
-        lines = "".join(f"Disallow: {path}\n" for path in disallow)
-        # Groups for the same crawlers are read as one.
-        text = f"{text.rstrip()}\n\nUser-agent: *\n{lines}".lstrip()
-    return text
