@@ -12,7 +12,8 @@ from typing import Any
 
 from honeyguide.api.collection import Collection
 from honeyguide.config import topic_file
-from honeyguide.config.settings import Settings, TopicSettings, parse_settings, with_current_keys
+from honeyguide.config.loading import parse_settings, with_current_keys
+from honeyguide.config.settings import Settings, TopicSettings
 from honeyguide.crawl.from_settings import build_scope_filter, build_strategy, suited_strategy
 from honeyguide.errors import ConfigError, suggest_name
 from honeyguide.fetch.http import make_user_agent

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from honeyguide import __version__
-from honeyguide.config.search_settings import has_bang_command, with_topic_language
-from honeyguide.config.settings import Settings
+from honeyguide.config.settings import Settings, has_bang_command, with_topic_language
 from honeyguide.crawl.rescore import current_judge
 from honeyguide.crawl.signals import run_in_loop
 from honeyguide.crawl.status import format_money

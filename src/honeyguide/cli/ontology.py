@@ -67,7 +67,8 @@ def _topic_settings(
     """What the collection says, or the options alone; options go before."""
     from dataclasses import replace
 
-    from honeyguide.config.settings import TopicSettings, load_settings
+    from honeyguide.config.loading import load_settings
+    from honeyguide.config.settings import TopicSettings
     from honeyguide.errors import ConfigError
     from honeyguide.text.ontology.load import OWN_ONTOLOGIES
 

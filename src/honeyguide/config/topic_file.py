@@ -10,7 +10,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
-from honeyguide.config import search_settings, settings, watch_settings
+from honeyguide.config import settings
 from honeyguide.errors import ConfigError
 
 _TYPE_WORDS = {str: "text", int: "whole number", float: "number", bool: "true/false"}
@@ -67,8 +67,7 @@ def _type_words(hint: Any) -> tuple[str, tuple[str, ...]]:
 def _key_meanings() -> dict[tuple[str, str], str]:
     """(class, field) → the text below the field, and (class, '') → the class's own."""
     try:
-        modules = (settings, search_settings, watch_settings)
-        source = "\n".join(inspect.getsource(module) for module in modules)
+        source = inspect.getsource(settings)
     except OSError:
         # Installed without its source: the keys are still right, they only go unexplained.
         return {}
