@@ -6,59 +6,49 @@ import asyncio
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from honeyguide.cli.formatting import count_noun, print_json, safe_text, say, shell_quote
 from honeyguide.cli.options import JsonOption, argument, option
+from honeyguide.errors import ConfigError, FetchError, HoneyguideError, ParseError
 
 if TYPE_CHECKING:
-    from honeyguide.errors import HoneyguideError
     from honeyguide.training.classify import CategoryResult, PageClassifier
     from honeyguide.training.train import TrainedModel
     from honeyguide.types import Page, Url
 
 
 def train(
-    source: Annotated[
-        Path,
-        argument(
-            "SOURCE", "A folder with a folder for each category, or a .jsonl, .csv or .tsv file."
-        ),
-    ],
-    out: Annotated[Path, option("--out -o FOLDER", "Folder for the model.")],
-    kind: Annotated[
-        str,
-        option(
-            "--kind KIND",
-            "linear, paper, conv, one_layer, sensitivity; auto: the better of the first two.",
-        ),
-    ] = "auto",
-    language: Annotated[
-        str, option("--language CODE", "Language of the texts, such as tr; otherwise detected.")
-    ] = "",
-    normalise: Annotated[
-        bool, option("--normalise/--no-normalise", "Repair Turkish as people type it.")
-    ] = False,
-    folds: Annotated[int, option("--folds N", "Folds of the cross-validation; 0: none.")] = 5,
-    epochs: Annotated[int, option("--epochs N", "Most rounds of a network's training.")] = 20,
-    embedding: Annotated[
-        str, option("--embedding PATH", "A file of word vectors, or a BERT-like model.")
-    ] = "",
-    text: Annotated[str, option("--text NAME", "Column or key of the texts.")] = "",
-    label: Annotated[str, option("--label NAME", "Column or key of the categories.")] = "",
-    encoding: Annotated[
-        str,
-        option(
-            "--encoding NAME", "Encoding of the source, such as windows-1254; otherwise detected."
-        ),
-    ] = "",
-    most: Annotated[
-        int, option("--most N", "Most documents; of more, a random sample is used.")
-    ] = 50_000,
-    seed: Annotated[int, option("--seed N", "Random seed.")] = 1,
-    licence: Annotated[str, option("--licence TEXT", "Licence of the model, for its card.")] = "",
+    source: Path = argument(
+        "SOURCE", "A folder with a folder for each category, or a .jsonl, .csv or .tsv file."
+    ),
+    out: Path = option("--out -o FOLDER", "Folder for the model."),
+    kind: str = option(
+        "--kind KIND",
+        "linear, paper, conv, one_layer, sensitivity; auto: the better of the first two.",
+        "auto",
+    ),
+    language: str = option(
+        "--language CODE", "Language of the texts, such as tr; otherwise detected.", ""
+    ),
+    normalise: bool = option(
+        "--normalise/--no-normalise", "Repair Turkish as people type it.", False
+    ),
+    folds: int = option("--folds N", "Folds of the cross-validation; 0: none.", 5),
+    epochs: int = option("--epochs N", "Most rounds of a network's training.", 20),
+    embedding: str = option(
+        "--embedding PATH", "A file of word vectors, or a BERT-like model.", ""
+    ),
+    text: str = option("--text NAME", "Column or key of the texts.", ""),
+    label: str = option("--label NAME", "Column or key of the categories.", ""),
+    encoding: str = option(
+        "--encoding NAME", "Encoding of the source, such as windows-1254; otherwise detected.", ""
+    ),
+    most: int = option("--most N", "Most documents; of more, a random sample is used.", 50_000),
+    seed: int = option("--seed N", "Random seed.", 1),
+    licence: str = option("--licence TEXT", "Licence of the model, for its card.", ""),
     as_json: JsonOption = False,
 ) -> None:
     """Train a model that sorts pages into categories, and evaluate it.
@@ -143,23 +133,19 @@ _MAX_SHOWN = 3
 
 
 def classify(
-    what: Annotated[list[str], argument("PAGE…", "Files, addresses, or - for standard input.")],
-    model: Annotated[Path, option("--model -m FOLDER", "A model from `honeyguide train`.")],
-    contact: Annotated[
-        str, option("--contact -c WHO", "For addresses: your e-mail or web page; sites see it.")
-    ] = "",
-    lab: Annotated[str, option("--lab URL", "Use a running `honeyguide lab serve`.")] = "",
-    encoder: Annotated[
-        Path | None,
-        option(
-            "--encoder FOLDER",
-            "The encoder that the model was trained with. It is a program: name it "
-            "only if you trust it.",
-        ),
-    ] = None,
-    show_text: Annotated[
-        bool, option("--show-text", "Show what the model reads, word by word.")
-    ] = False,
+    what: list[str] = argument("PAGE…", "Files, addresses, or - for standard input."),
+    model: Path = option("--model -m FOLDER", "A model from `honeyguide train`."),
+    contact: str = option(
+        "--contact -c WHO", "For addresses: your e-mail or web page; sites see it.", ""
+    ),
+    lab: str = option("--lab URL", "Use a running `honeyguide lab serve`.", ""),
+    encoder: Path | None = option(
+        "--encoder FOLDER",
+        "The encoder that the model was trained with. It is a program: name it "
+        "only if you trust it.",
+        None,
+    ),
+    show_text: bool = option("--show-text", "Show what the model reads, word by word.", False),
     as_json: JsonOption = False,
 ) -> None:
     """Classify pages with a model of your own.
@@ -170,7 +156,6 @@ def classify(
 
     `honeyguide classify https://example.org/news --model news-model -c you@example.org`
     """
-    from honeyguide.errors import HoneyguideError
     from honeyguide.training.classify import PageClassifier
 
     sorter = PageClassifier.open(model, encoder)
@@ -201,7 +186,6 @@ def _collect_pages(
     names: list[str], contact: str, lab: str
 ) -> list[tuple[str, Page | HoneyguideError]]:
     """The page of each name, or why there is none, in the order given."""
-    from honeyguide.errors import ConfigError
     from honeyguide.training.classify import page_from_bytes, read_page
 
     addresses = [name for name in names if _is_address(name)]
@@ -234,7 +218,6 @@ async def _fetch_pages(
     from honeyguide.api.create import lab_address
     from honeyguide.api.user_urls import possible_urls
     from honeyguide.config.settings import FetchSettings
-    from honeyguide.errors import ConfigError, FetchError, ParseError
     from honeyguide.fetch.http import CurlFetcher, make_user_agent
     from honeyguide.net.polite_fetch import PoliteFetcher
     from honeyguide.parse.read import parse_page

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from honeyguide.cli.formatting import count_noun, print_json, safe_text, say
-from honeyguide.cli.options import CliCommand, CliGroup, CollectionName, JsonOption, option
+from honeyguide.cli.options import (
+    CliCommand,
+    CliGroup,
+    CollectionName,
+    JsonOption,
+    open_collection,
+    option,
+)
 
 if TYPE_CHECKING:
     from honeyguide.cluster.remote_state import ClusterStatus
@@ -31,9 +38,9 @@ def cluster_group() -> None:
 @app.command("status", cls=CliCommand)
 def cluster_status(
     name: CollectionName,
-    address: Annotated[
-        str | None, option("--cluster ADDRESS", "Where the cluster is now, if it moved.")
-    ] = None,
+    address: str | None = option(
+        "--cluster ADDRESS", "Where the cluster is now, if it moved.", None
+    ),
     as_json: JsonOption = False,
 ) -> None:
     """Show the state of each shard, also while no coordinator is running.
@@ -42,11 +49,10 @@ def cluster_status(
 
     `honeyguide cluster status birds`
     """
-    from honeyguide.api.collection import Collection
     from honeyguide.cluster.ray_backend import ray_shard_statuses
     from honeyguide.cluster.remote_state import read_cluster_status
 
-    found = read_cluster_status(Collection(name).folder, ray_shard_statuses, address or "")
+    found = read_cluster_status(open_collection(name).folder, ray_shard_statuses, address or "")
     if as_json:
         print_json(found.to_dict())
     else:
@@ -63,11 +69,10 @@ def recall_shards(name: CollectionName) -> None:
 
     `honeyguide cluster recall birds`
     """
-    from honeyguide.api.collection import Collection
     from honeyguide.cluster.remote_state import recall_shards as bring
     from honeyguide.store.store import Store
 
-    collection = Collection(name)
+    collection = open_collection(name)
     with Store.open(collection.folder, "crawl", collection.settings.store) as store:
         for warning in bring(store, say):
             say(f"honeyguide: {safe_text(warning)}")

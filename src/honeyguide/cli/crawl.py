@@ -16,8 +16,9 @@ from urllib.parse import quote
 import typer
 
 from honeyguide.cli.formatting import count_noun, print_json, safe_text, say, shell_quote
-from honeyguide.cli.options import CollectionName, JsonOption, argument, option
+from honeyguide.cli.options import CollectionName, JsonOption, argument, open_collection, option
 from honeyguide.cli.status import coverage_summary, foreign_summary
+from honeyguide.errors import FetchError
 
 if TYPE_CHECKING:
     from honeyguide.api.collection import Collection
@@ -26,44 +27,32 @@ if TYPE_CHECKING:
 
 def crawl(
     name: CollectionName,
-    pages: Annotated[int | None, option("--pages -n N", "Stop at so many visits in all.")] = None,
-    hours: Annotated[
-        float | None, option("--hours H", "Stop after so many hours of this run.")
-    ] = None,
-    coverage_: Annotated[
-        float | None,
-        option(
-            "--until-coverage SHARE", "Stop when about this share of the topic is found, say 0.9."
-        ),
-    ] = None,
-    precision: Annotated[
-        float | None,
-        option(
-            "--min-precision SHARE",
-            "Stop when fewer of the last 200 visits were relevant, say 0.02.",
-        ),
-    ] = None,
-    shards: Annotated[
-        int | None,
-        option("--shards N", "Crawl in so many processes; later runs do the same. 1: in one."),
-    ] = None,
-    cluster: Annotated[
-        str | None,
-        option("--cluster ADDRESS", "Crawl on the machines of a Ray cluster, say 192.0.2.10:6379."),
-    ] = None,
-    vault: Annotated[
-        str | None,
-        option(
-            "--vault PLACE",
-            "Storage that these machines share: a folder, or s3://bucket/prefix; remembered.",
-        ),
-    ] = None,
-    without_lost: Annotated[
-        bool,
-        option("--without-lost-shards", "Restart shards whose folders are gone, from the seeds."),
-    ] = False,
-    studio: Annotated[bool, option("--studio", "Open the studio, and crawl in it.")] = False,
-    quiet: Annotated[bool, option("--quiet -q", "No progress display.")] = False,
+    pages: int | None = option("--pages -n N", "Stop at so many visits in all.", None),
+    hours: float | None = option("--hours H", "Stop after so many hours of this run.", None),
+    coverage_: float | None = option(
+        "--until-coverage SHARE", "Stop when about this share of the topic is found, say 0.9.", None
+    ),
+    precision: float | None = option(
+        "--min-precision SHARE",
+        "Stop when fewer of the last 200 visits were relevant, say 0.02.",
+        None,
+    ),
+    shards: int | None = option(
+        "--shards N", "Crawl in so many processes; later runs do the same. 1: in one.", None
+    ),
+    cluster: str | None = option(
+        "--cluster ADDRESS", "Crawl on the machines of a Ray cluster, say 192.0.2.10:6379.", None
+    ),
+    vault: str | None = option(
+        "--vault PLACE",
+        "Storage that these machines share: a folder, or s3://bucket/prefix; remembered.",
+        None,
+    ),
+    without_lost: bool = option(
+        "--without-lost-shards", "Restart shards whose folders are gone, from the seeds.", False
+    ),
+    studio: bool = option("--studio", "Open the studio, and crawl in it.", False),
+    quiet: bool = option("--quiet -q", "No progress display.", False),
     as_json: JsonOption = False,
 ) -> None:
     """Crawl, or continue where the last crawl ended. Ctrl-C stops cleanly.
@@ -82,9 +71,7 @@ def crawl(
     """
     from msgspec import structs
 
-    from honeyguide.api.collection import Collection
     from honeyguide.cli.terminal import CrawlDisplay
-    from honeyguide.errors import FetchError
 
     if studio:
         given = {"--pages": pages, "--hours": hours, "--until-coverage": coverage_,
@@ -92,9 +79,9 @@ def crawl(
                  "--vault": vault}  # fmt: skip
         options = [f"{key}={value}" for key, value in given.items() if value is not None]
         options += ["--without-lost-shards"] if without_lost else []
-        open_studio(Collection(name).folder, 0, open_=True, as_json=as_json, crawl=options)
+        open_studio(open_collection(name).folder, 0, open_=True, as_json=as_json, crawl=options)
         return
-    collection = Collection(name)
+    collection = open_collection(name)
     budget = collection.settings.crawl.pages if pages is None else pages
     with CrawlDisplay(collection.name, budget, quiet=quiet or as_json) as display:
         report = collection.crawl(
@@ -169,12 +156,11 @@ OpenOption = Annotated[bool, option("--open", "Open the browser.")]
 
 
 def serve(
-    name: Annotated[
-        Path,
-        argument(
-            "[NAME]", "A collection, or the folder that holds your collections; else this folder."
-        ),
-    ] = Path(),
+    name: Path = argument(
+        "[NAME]",
+        "A collection, or the folder that holds your collections; else this folder.",
+        Path(),
+    ),
     port: PortOption = 0,
     open_: OpenOption = False,
     as_json: JsonOption = False,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 from honeyguide.cli.formatting import (
     make_console,
@@ -16,16 +15,14 @@ from honeyguide.cli.options import JsonOption, demo_topics, option
 
 
 def demo(
-    topic: Annotated[
-        str,
-        option(
-            "--topic -t TOPIC", "Which of the demo's topics: {topics}.", autocompletion=demo_topics
-        ),
-    ] = "backup-and-replication",
-    pages: Annotated[int, option("--pages -n N", "Visits per crawl.", min=1)] = 300,
-    folder: Annotated[Path, option("--folder FOLDER", "Where the collections go.")] = Path(
-        "demo-collection"
+    topic: str = option(
+        "--topic -t TOPIC",
+        "Which of the demo's topics: {topics}.",
+        "backup-and-replication",
+        autocompletion=demo_topics,
     ),
+    pages: int = option("--pages -n N", "Visits per crawl.", 300, min=1),
+    folder: Path = option("--folder FOLDER", "Where the collections go.", Path("demo-collection")),
     as_json: JsonOption = False,
 ) -> None:
     """Crawl the embedded web, offline, and compare with breadth-first.

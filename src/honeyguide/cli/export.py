@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from honeyguide.cli.formatting import count_noun, make_console, print_json, say
-from honeyguide.cli.options import CollectionName, JsonOption, option
+from honeyguide.cli.options import CollectionName, JsonOption, open_collection, option
 
 
 def format_names() -> list[str]:
@@ -17,32 +16,24 @@ def format_names() -> list[str]:
 
 def export(
     name: CollectionName,
-    to: Annotated[
-        Path,
-        option(
-            "--to -o FILE",
-            "The file to write; its ending says the format: .parquet, .csv, .jsonl "
-            "(also with .gz), .warc.gz or .warc. Or a folder, with --format.",
-        ),
-    ],
-    kind: Annotated[
-        str,
-        option("--format -f FORMAT", "parquet, csv, jsonl or warc.", autocompletion=format_names),
-    ] = "",
-    everything: Annotated[
-        bool, option("--all", "Every visit, failures and redirects too, not only relevant.")
-    ] = False,
-    no_text: Annotated[
-        bool, option("--no-text", "Leave out the pages' text, the largest column.")
-    ] = False,
-    topic: Annotated[str, option("--topic NAME", "Only pages relevant for this topic.")] = "",
-    language: Annotated[
-        str,
-        option(
-            "--language CODE",
-            "Only pages in this language, also where it is not a wanted one; all: in any.",
-        ),
-    ] = "",
+    to: Path = option(
+        "--to -o FILE",
+        "The file to write; its ending says the format: .parquet, .csv, .jsonl "
+        "(also with .gz), .warc.gz or .warc. Or a folder, with --format.",
+    ),
+    kind: str = option(
+        "--format -f FORMAT", "parquet, csv, jsonl or warc.", "", autocompletion=format_names
+    ),
+    everything: bool = option(
+        "--all", "Every visit, failures and redirects too, not only relevant.", False
+    ),
+    no_text: bool = option("--no-text", "Leave out the pages' text, the largest column.", False),
+    topic: str = option("--topic NAME", "Only pages relevant for this topic.", ""),
+    language: str = option(
+        "--language CODE",
+        "Only pages in this language, also where it is not a wanted one; all: in any.",
+        "",
+    ),
     as_json: JsonOption = False,
 ) -> None:
     """Write the relevant pages to a file that others can use.
@@ -63,10 +54,9 @@ def export(
 
     `honeyguide export birds --to german.csv --language de`
     """
-    from honeyguide.api.collection import Collection
     from honeyguide.language_codes import language_name
 
-    collection = Collection(name)
+    collection = open_collection(name)
     with make_console(stderr=True).status("writing …") as shown:
         done = collection.export(
             to,

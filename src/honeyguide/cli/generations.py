@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
 
 import typer
 
@@ -15,15 +14,16 @@ from honeyguide.cli.formatting import (
     say,
     shell_quote,
 )
-from honeyguide.cli.options import CollectionName, JsonOption, option
+from honeyguide.cli.options import CollectionName, JsonOption, open_collection, option
+from honeyguide.errors import ConfigError
 
 
 def generations(
     name: CollectionName,
-    compare: Annotated[
-        tuple[int, int] | None, option("--compare A B", "Score the same pages with two of them.")
-    ] = None,
-    use: Annotated[int | None, option("--use N", "Make this generation the active one.")] = None,
+    compare: tuple[int, int] | None = option(
+        "--compare A B", "Score the same pages with two of them.", None
+    ),
+    use: int | None = option("--use N", "Make this generation the active one.", None),
     as_json: JsonOption = False,
 ) -> None:
     """What the strategy learned: list its model generations, compare two, or go back to one.
@@ -39,11 +39,9 @@ def generations(
 
     `honeyguide generations birds --use 3`
     """
-    from honeyguide.api.collection import Collection
     from honeyguide.api.generations import was_held_back
-    from honeyguide.errors import ConfigError
 
-    collection = Collection(name)
+    collection = open_collection(name)
     if use is not None and compare is not None:
         raise ConfigError("--use and --compare cannot be combined")
     if use is not None:
@@ -122,9 +120,8 @@ def judge(name: CollectionName, as_json: JsonOption = False) -> None:
 
     `honeyguide judge birds`
     """
-    from honeyguide.api.collection import Collection
 
-    collection = Collection(name)
+    collection = open_collection(name)
     with progress_bar("judging", quiet=as_json) as show:
         done = collection.judge(show)
     if as_json:

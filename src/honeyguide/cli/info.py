@@ -5,12 +5,12 @@ from __future__ import annotations
 import platform
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from honeyguide.cli.formatting import print_json, say
-from honeyguide.cli.options import JsonOption, argument
+from honeyguide.cli.options import JsonOption, argument, open_collection
+from honeyguide.errors import ConfigError, suggest_name
 
 
 def version(as_json: JsonOption = False) -> None:
@@ -46,10 +46,9 @@ def table_names() -> list[str]:
 
 
 def settings(
-    table: Annotated[
-        str,
-        argument("TABLE", "Only this table: topic, crawl, scope, …", autocompletion=table_names),
-    ] = "",
+    table: str = argument(
+        "TABLE", "Only this table: topic, crawl, scope, …", "", autocompletion=table_names
+    ),
     as_json: JsonOption = False,
 ) -> None:
     """Print every key that a topic.toml may have, with its default and meaning.
@@ -64,7 +63,6 @@ def settings(
 
     from honeyguide.cli.formatting import make_console
     from honeyguide.config.topic_file import settings_tables, to_toml
-    from honeyguide.errors import ConfigError, suggest_name
 
     known = settings_tables()
     wanted = table.strip("[]")
@@ -109,7 +107,7 @@ def settings(
 
 
 def strategies(
-    name: Annotated[Path | None, argument("[NAME]", "A collection.")] = None,
+    name: Path | None = argument("[NAME]", "A collection.", None),
     as_json: JsonOption = False,
 ) -> None:
     """List the strategies, and which of them the topic has enough input for.
@@ -120,10 +118,9 @@ def strategies(
 
     `honeyguide strategies birds`
     """
-    from honeyguide.api.collection import Collection
     from honeyguide.crawl.from_settings import strategy_choices
 
-    collection = Collection(name) if name is not None else None
+    collection = open_collection(name) if name is not None else None
     topic = asdict(collection.settings.topic) if collection is not None else {}
     found = strategy_choices(topic)
     if as_json:

@@ -18,7 +18,15 @@ from honeyguide.cli.formatting import (
     safe_text,
     say,
 )
-from honeyguide.cli.options import CliCommand, CliGroup, JsonOption, argument, option
+from honeyguide.cli.options import (
+    CliCommand,
+    CliGroup,
+    JsonOption,
+    argument,
+    open_collection,
+    option,
+)
+from honeyguide.errors import ConfigError
 
 if TYPE_CHECKING:
     from honeyguide.lab.responses import ServingOptions
@@ -48,8 +56,6 @@ OpenLinksOption = Annotated[bool, option("--open", "Keep links to pages that wer
 
 def robots_text(robots: Path | None, disallow: Sequence[str] | None) -> str:
     """What every host's robots.txt says; '': its own."""
-    from honeyguide.errors import ConfigError
-
     text = ""
     if robots is not None:
         try:
@@ -93,55 +99,44 @@ def count_jobs(what: str, out: Path) -> Iterator[Callable[[int, int], None]]:
 
 
 def compare_strategies(
-    web: Annotated[
-        list[Path] | None, argument("FILE", "Recorded webs, one comparison each; none: the demo.")
-    ] = None,
-    made: Annotated[
-        list[str] | None, option("--made PLAN", "A synthetic web, such as seed=7,pages=5000.")
-    ] = None,
-    topic: Annotated[
-        list[str] | None, option("--topic -t LABEL", "A label of its pages; repeat it.")
-    ] = None,
-    strategy: Annotated[
-        list[str] | None,
-        option("--strategy -s NAME", "Strategy or reference to compare; repeat it."),
-    ] = None,
-    draws: Annotated[int, option("--draws N", "Sets of seeds.", min=1)] = 5,
-    budget: Annotated[
-        int, option("--budget -n N", "Visits; 0: as many as there are relevant pages.", min=0)
-    ] = 0,
-    seeds: Annotated[int, option("--seeds N", "Seeds drawn per set.", min=1)] = 3,
-    seed: Annotated[
-        list[str] | None, option("--seed URL", "Fixed seeds instead of drawn ones.")
-    ] = None,
-    baseline: Annotated[
-        str,
-        option(
-            "--baseline NAME",
-            "Baseline for the differences; otherwise the best.",
-            show_default=False,
-        ),
-    ] = "",
-    count: Annotated[int, option("--to K", "Count the visits to K relevant pages.", min=1)] = 10,
+    web: list[Path] | None = argument(
+        "FILE", "Recorded webs, one comparison each; none: the demo.", None
+    ),
+    made: list[str] | None = option(
+        "--made PLAN", "A synthetic web, such as seed=7,pages=5000.", None
+    ),
+    topic: list[str] | None = option("--topic -t LABEL", "A label of its pages; repeat it.", None),
+    strategy: list[str] | None = option(
+        "--strategy -s NAME", "Strategy or reference to compare; repeat it.", None
+    ),
+    draws: int = option("--draws N", "Sets of seeds.", 5, min=1),
+    budget: int = option(
+        "--budget -n N", "Visits; 0: as many as there are relevant pages.", 0, min=0
+    ),
+    seeds: int = option("--seeds N", "Seeds drawn per set.", 3, min=1),
+    seed: list[str] | None = option("--seed URL", "Fixed seeds instead of drawn ones.", None),
+    baseline: str = option(
+        "--baseline NAME",
+        "Baseline for the differences; otherwise the best.",
+        "",
+        show_default=False,
+    ),
+    count: int = option("--to K", "Count the visits to K relevant pages.", 10, min=1),
     disallow: DisallowOption = None,
     robots: RobotsOption = None,
     strip: StripOption = None,
     aliases: AliasesOption = None,
     errors: ErrorsOption = 0.0,
-    latency: Annotated[
-        float, option("--latency S", "Simulated seconds until an answer.", min=0)
-    ] = 0.0,
-    delay: Annotated[
-        float,
-        option(
-            "--delay S",
-            "Simulated delay between requests to a host; 0: the best candidate always goes first.",
-            min=0,
-        ),
-    ] = 0.0,
+    latency: float = option("--latency S", "Simulated seconds until an answer.", 0.0, min=0),
+    delay: float = option(
+        "--delay S",
+        "Simulated delay between requests to a host; 0: the best candidate always goes first.",
+        0.0,
+        min=0,
+    ),
     open_: OpenLinksOption = False,
-    out: Annotated[Path, option("--out -o DIR", "Results.")] = Path("comparison"),
-    workers: Annotated[int, option("--workers N", "0: all cores.", min=0)] = 0,
+    out: Path = option("--out -o DIR", "Results.", Path("comparison")),
+    workers: int = option("--workers N", "0: all cores.", 0, min=0),
     as_json: JsonOption = False,
 ) -> None:
     """Run strategies on the same webs and topics, in simulated time, and compare them.
@@ -162,7 +157,6 @@ def compare_strategies(
     -s honeyguide -s honeyguide:engine=lab,queries=2`
     """
     from honeyguide import registry
-    from honeyguide.errors import ConfigError
     from honeyguide.lab.compare import CrawlTrial, WebSpec
     from honeyguide.lab.compare import run_comparison as run
     from honeyguide.lab.report import build_report, markdown_table, write_report
@@ -226,9 +220,9 @@ def compare_strategies(
 
 
 def compare_overlap(
-    first: Annotated[Path, argument("A", "A collection's folder.")],
-    second: Annotated[Path, argument("B", "Another collection's folder.")],
-    most: Annotated[int, option("--most N", "Relevant pages of each to compare.", min=1)] = 5000,
+    first: Path = argument("A", "A collection's folder."),
+    second: Path = argument("B", "Another collection's folder."),
+    most: int = option("--most N", "Relevant pages of each to compare.", 5000, min=1),
     as_json: JsonOption = False,
 ) -> None:
     """Compare what two crawls found: sites, documents and key words they share.
@@ -243,10 +237,9 @@ def compare_overlap(
 
     from rich.table import Table
 
-    from honeyguide.api.collection import Collection
     from honeyguide.lab.overlap import measure_overlap as measure
 
-    one, two = Collection(first), Collection(second)
+    one, two = open_collection(first), open_collection(second)
     found = measure(one, two, most)
     if as_json:
         print_json(asdict(found))
@@ -289,40 +282,27 @@ app.command("overlap", cls=CliCommand)(compare_overlap)
 
 @app.command("serve", cls=CliCommand)
 def serve_lab(
-    web: Annotated[
-        list[Path] | None,
-        argument("FILE", "WARC files or gzip'd JSON lines; none: the embedded demo web."),
-    ] = None,
-    made: Annotated[
-        str, option("--made PLAN", "A synthetic web instead: seed=7,pages=100000.")
-    ] = "",
-    port: Annotated[int, option("--port -p N", "0: any free port.")] = 8787,
-    latency: Annotated[float, option("--latency S", "Seconds before an answer.", min=0)] = 0.0,
+    web: list[Path] | None = argument(
+        "FILE", "WARC files or gzip'd JSON lines; none: the embedded demo web.", None
+    ),
+    made: str = option("--made PLAN", "A synthetic web instead: seed=7,pages=100000.", ""),
+    port: int = option("--port -p N", "0: any free port.", 8787),
+    latency: float = option("--latency S", "Seconds before an answer.", 0.0, min=0),
     disallow: DisallowOption = None,
     robots: RobotsOption = None,
     strip: StripOption = None,
     aliases: AliasesOption = None,
     errors: ErrorsOption = 0.0,
-    closed: Annotated[
-        bool, option("--closed", "Take out links to pages that were not recorded.")
-    ] = False,
-    engine: Annotated[
-        bool, option("--engine", "Also serve a search engine, at search.lab.")
-    ] = False,
-    reach: Annotated[
-        float, option("--engine-reach SHARE", "Share of the pages in its index.")
-    ] = 1.0,
-    thinks: Annotated[
-        float, option("--engine-latency S", "Seconds until it answers.", min=0)
-    ] = 0.0,
-    fault: Annotated[
-        str,
-        option(
-            "--engine-fault HOW",
-            "down, slow, limited, garbage, html, million or hostile.",
-            show_default=False,
-        ),
-    ] = "",
+    closed: bool = option("--closed", "Take out links to pages that were not recorded.", False),
+    engine: bool = option("--engine", "Also serve a search engine, at search.lab.", False),
+    reach: float = option("--engine-reach SHARE", "Share of the pages in its index.", 1.0),
+    thinks: float = option("--engine-latency S", "Seconds until it answers.", 0.0, min=0),
+    fault: str = option(
+        "--engine-fault HOW",
+        "down, slow, limited, garbage, html, million or hostile.",
+        "",
+        show_default=False,
+    ),
 ) -> None:
     """Serve a recorded web under its own host names, as a forward proxy for any crawler.
 
@@ -341,7 +321,6 @@ def serve_lab(
     `honeyguide lab serve --engine` then
     `curl 'http://127.0.0.1:8787/search?q=borg+backup&format=json'`
     """
-    from honeyguide.errors import ConfigError
     from honeyguide.lab.responses import ServingOptions
     from honeyguide.lab.search_engine import LAB_ENGINE_URL
     from honeyguide.lab.server import serve_web

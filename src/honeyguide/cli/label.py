@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
@@ -17,7 +17,7 @@ from honeyguide.cli.formatting import (
     say,
     shell_quote,
 )
-from honeyguide.cli.options import CollectionName, JsonOption, argument, option
+from honeyguide.cli.options import CollectionName, JsonOption, argument, open_collection, option
 from honeyguide.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -32,13 +32,13 @@ _MAX_NAMED = 5
 
 def label(
     name: CollectionName,
-    file: Annotated[
-        Path | None, argument("FILE", "CSV (url,label; also ; or tabs) or JSON lines; - for stdin.")
-    ] = None,
-    good: Annotated[list[str] | None, option("--good -g URL", "A relevant page.")] = None,
-    bad: Annotated[list[str] | None, option("--bad -b URL", "One that is not.")] = None,
-    by: Annotated[str, option("--by WHO", "Name of the labeller.")] = "user",
-    topic: Annotated[str, option("--topic NAME", "The topic, if there are several.")] = "",
+    file: Path | None = argument(
+        "FILE", "CSV (url,label; also ; or tabs) or JSON lines; - for stdin.", None
+    ),
+    good: list[str] | None = option("--good -g URL", "A relevant page.", None),
+    bad: list[str] | None = option("--bad -b URL", "One that is not.", None),
+    by: str = option("--by WHO", "Name of the labeller.", "user"),
+    topic: str = option("--topic NAME", "The topic, if there are several.", ""),
     as_json: JsonOption = False,
 ) -> None:
     """Label pages as relevant or not; also while a crawl is running.
@@ -54,12 +54,10 @@ def label(
 
     `honeyguide label birds --topic bats --good https://example.org/pipistrelle`
     """
-    from honeyguide.api.collection import Collection
     from honeyguide.api.labels import label_with_conflicts
     from honeyguide.cli.label_file import read_labels
-    from honeyguide.errors import ConfigError
 
-    collection = Collection(name)
+    collection = open_collection(name)
     if collection.topics and not topic:
         raise ConfigError(f"for which topic? Say --topic {' or '.join(collection.topics)}")
     pairs = [(url, 1.0) for url in good or []] + [(url, 0.0) for url in bad or []]
@@ -121,16 +119,14 @@ _ANSWERS = {"y": 1.0, "yes": 1.0, "n": 0.0, "no": 0.0, "s": None, "skip": None, 
 
 def ask(
     name: CollectionName,
-    number: Annotated[int, option("--count -n N", "How many pages.", min=1, max=100)] = 5,
-    by: Annotated[str, option("--by WHO", "Name of the labeller.")] = "user",
-    about: Annotated[
-        str,
-        option(
-            "--about KIND",
-            "mixed, uncertainty, disagreement (of page and link), novelty (of the "
-            "host), or agreement (pages that others labelled).",
-        ),
-    ] = "mixed",
+    number: int = option("--count -n N", "How many pages.", 5, min=1, max=100),
+    by: str = option("--by WHO", "Name of the labeller.", "user"),
+    about: str = option(
+        "--about KIND",
+        "mixed, uncertainty, disagreement (of page and link), novelty (of the "
+        "host), or agreement (pages that others labelled).",
+        "mixed",
+    ),
     as_json: JsonOption = False,
 ) -> None:
     """Ask you about the pages whose labels would help most; also while a crawl is running.
@@ -145,9 +141,8 @@ def ask(
 
     `honeyguide ask birds --count 20 --by ada`
     """
-    from honeyguide.api.collection import Collection
 
-    collection = Collection(name)
+    collection = open_collection(name)
     if about not in _QUESTION_KINDS:
         raise ConfigError(f"--about {about!r} is none of {', '.join(_QUESTION_KINDS)}")
     left, questions = collection.ask(number, by=by, choice=cast("LabelQueryKind", about))

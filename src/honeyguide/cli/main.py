@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import Annotated
 
 import typer
 
@@ -56,9 +55,9 @@ def build_application(only: str = "") -> typer.Typer:
 
 
 def common_options(
-    version: Annotated[
-        bool, option("--version", "Print the version.", callback=info.show_version, is_eager=True)
-    ] = False,
+    version: bool = option(
+        "--version", "Print the version.", False, callback=info.show_version, is_eager=True
+    ),
 ) -> None:
     """What every command has in common: nothing but ``--version``."""
 

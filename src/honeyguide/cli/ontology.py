@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from honeyguide.cli.formatting import print_json
 from honeyguide.cli.options import CliCommand, CliGroup, JsonOption, argument, option
+from honeyguide.errors import ConfigError
 
 if TYPE_CHECKING:
     from honeyguide.config.settings import TopicSettings
@@ -28,17 +29,11 @@ def ontology_group() -> None:
 
 @app.command("show", cls=CliCommand)
 def show_ontology(
-    topic: Annotated[
-        str, argument("TOPIC", "A collection's folder; with --ontology, a concept's name.")
-    ],
-    source: Annotated[str, option("--ontology -o FILE", "File or folder, or cell, mammal.")] = "",
-    distance: Annotated[
-        int | None, option("--distance -d N", "Edges away from the topic.", min=0)
-    ] = None,
-    relation: Annotated[
-        list[str] | None, option("--relation -r KIND", "Only is-a, inst or prop.")
-    ] = None,
-    language: Annotated[str, option("--language CODE", "Language of the names, such as tr.")] = "",
+    topic: str = argument("TOPIC", "A collection's folder; with --ontology, a concept's name."),
+    source: str = option("--ontology -o FILE", "File or folder, or cell, mammal.", ""),
+    distance: int | None = option("--distance -d N", "Edges away from the topic.", None, min=0),
+    relation: list[str] | None = option("--relation -r KIND", "Only is-a, inst or prop.", None),
+    language: str = option("--language CODE", "Language of the names, such as tr.", ""),
     as_json: JsonOption = False,
 ) -> None:
     """Draw the concepts near a topic as a tree, each below the one that leads to it.
@@ -69,7 +64,6 @@ def _topic_settings(
 
     from honeyguide.config.loading import load_settings
     from honeyguide.config.settings import TopicSettings
-    from honeyguide.errors import ConfigError
     from honeyguide.text.ontology.load import OWN_ONTOLOGIES
 
     file = Path(topic) / "topic.toml"

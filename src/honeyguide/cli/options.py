@@ -5,29 +5,42 @@ from __future__ import annotations
 import re
 from copy import copy
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 
+if TYPE_CHECKING:
+    from honeyguide.api.collection import Collection
+
 _FLAGS = re.compile(r"-\S+(?: -\S+)*")
 
 
-def option(usage: str, help: str = "", **settings: Any) -> Any:
-    """An option as its help shows it, such as ``"--pages -n N"``: its names, then its value's."""
+def option(usage: str, help: str, default: Any = ..., **settings: Any) -> Any:
+    """An option as its help shows it, such as ``"--pages -n N"``: its names, then its value's.
+
+    Without a default it is required.
+    """
     names = _FLAGS.match(usage)
     assert names is not None
     metavar = usage[names.end() :].strip() or None
-    return typer.Option(*names[0].split(), metavar=metavar, help=help, **settings)
+    return typer.Option(default, *names[0].split(), metavar=metavar, help=help, **settings)
 
 
-def argument(metavar: str, help: str, **settings: Any) -> Any:
+def argument(metavar: str, help: str, default: Any = ..., **settings: Any) -> Any:
     """An argument and what it means; its default is never shown."""
-    return typer.Argument(metavar=metavar, help=help, show_default=False, **settings)
+    return typer.Argument(default, metavar=metavar, help=help, show_default=False, **settings)
 
 
 CollectionName = Annotated[Path, argument("NAME", "The collection's folder.")]
 JsonOption = Annotated[bool, option("--json", "Print JSON for machines.")]
+
+
+def open_collection(name: Path) -> Collection:
+    """The collection in that folder; loaded here, because its code is large."""
+    from honeyguide.api.collection import Collection
+
+    return Collection(name)
 
 
 def strategy_choices() -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -23,8 +23,10 @@ from honeyguide.cli.options import (
     CollectionName,
     JsonOption,
     argument,
+    open_collection,
     option,
 )
+from honeyguide.errors import ConfigError
 
 if TYPE_CHECKING:
     from honeyguide.api.search import ManualSearch, QueryReport
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
 def allow_queries(
     name: CollectionName,
-    yes: Annotated[bool, option("--yes -y", "Do not ask.")] = False,
+    yes: bool = option("--yes -y", "Do not ask.", False),
     as_json: JsonOption = False,
 ) -> None:
     """Allow sending the API key to the engine in topic.toml, or querying it in your own network.
@@ -46,12 +48,10 @@ def allow_queries(
 
     `honeyguide queries allow birds --yes`
     """
-    from honeyguide.api.collection import Collection
     from honeyguide.api.search import ENGINE_UNSET, allow_engine
-    from honeyguide.errors import ConfigError
     from honeyguide.search.credentials import required_consent
 
-    collection = Collection(name)
+    collection = open_collection(name)
     settings = collection.settings
     if not settings.search.engine:
         raise ConfigError(ENGINE_UNSET)
@@ -113,9 +113,8 @@ def list_queries(name: CollectionName, as_json: JsonOption = False) -> None:
 
     `honeyguide queries list birds --json`
     """
-    from honeyguide.api.collection import Collection
 
-    found = Collection(name).queries()
+    found = open_collection(name).queries()
     if as_json:
         print_json(found.to_dict())
         return
@@ -160,7 +159,7 @@ def _print_queries(rows: list[QueryReport]) -> None:
 @app.command("suggest", cls=CliCommand)
 def suggest_queries(
     name: CollectionName,
-    number: Annotated[int, option("--number -n N", "How many.", min=1, max=60)] = 10,
+    number: int = option("--number -n N", "How many.", 10, min=1, max=60),
     as_json: JsonOption = False,
 ) -> None:
     """Suggest queries, made from the good and the bad pages that are known so far.
@@ -174,9 +173,8 @@ def suggest_queries(
 
     `honeyguide queries suggest birds --number 3 --json`
     """
-    from honeyguide.api.collection import Collection
 
-    collection = Collection(name)
+    collection = open_collection(name)
     with _show_spinner("reading good and bad pages", quiet=as_json):
         found = collection.suggest_queries(number)
     if as_json:
@@ -203,9 +201,9 @@ def suggest_queries(
 @app.command("run", cls=CliCommand)
 def run_queries(
     name: CollectionName,
-    query: Annotated[list[str], argument("QUERY…", "As you would type it.")],
-    pages: Annotated[int, option("--pages -n N", "Pages of results.", min=1, max=10)] = 1,
-    by: Annotated[str, option("--by WHO", "Name of the person who asks.")] = "user",
+    query: list[str] = argument("QUERY…", "As you would type it."),
+    pages: int = option("--pages -n N", "Pages of results.", 1, min=1, max=10),
+    by: str = option("--by WHO", "Name of the person who asks.", "user"),
     as_json: JsonOption = False,
 ) -> None:
     """Query the engine now, and show the results with their expected score, from 0 to 1.
@@ -220,9 +218,8 @@ def run_queries(
 
     `honeyguide queries run birds "finch song" --pages 3`
     """
-    from honeyguide.api.collection import Collection
 
-    collection = Collection(name)
+    collection = open_collection(name)
     with _show_spinner(f"asking {collection.settings.search.engine}", quiet=as_json):
         done = collection.search(*query, pages=pages, by=by)
     if as_json:
@@ -265,10 +262,9 @@ def try_engine(name: CollectionName, as_json: JsonOption = False) -> None:
 
     `honeyguide queries test birds`
     """
-    from honeyguide.api.collection import Collection
     from honeyguide.api.search import try_engine as tried
 
-    collection = Collection(name)
+    collection = open_collection(name)
     with _show_spinner(f"asking {collection.settings.search.engine}", quiet=as_json):
         found = tried(collection.folder, collection.settings)
     if as_json:

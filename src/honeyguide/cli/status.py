@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from honeyguide.cli.formatting import count_noun, format_time, make_console, print_json, safe_text
-from honeyguide.cli.options import CollectionName, JsonOption, argument, option
+from honeyguide.cli.options import CollectionName, JsonOption, argument, open_collection, option
 
 if TYPE_CHECKING:
     from honeyguide.crawl.status import CollectionStatus, SearchStatus
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def status(
     name: CollectionName,
-    hosts: Annotated[int, option("--hosts N", "How many hosts to list.", min=0)] = 10,
+    hosts: int = option("--hosts N", "How many hosts to list.", 10, min=0),
     as_json: JsonOption = False,
 ) -> None:
     """Show the state of a collection; also while it is being crawled.
@@ -29,10 +29,9 @@ def status(
     """
     from rich.table import Table
 
-    from honeyguide.api.collection import Collection
     from honeyguide.api.labels import count_contested_pages
 
-    collection = Collection(name)
+    collection = open_collection(name)
     found = collection.status(hosts=hosts)
     disputed = count_contested_pages(collection.folder) if found.labels else 0
     if as_json:
@@ -166,16 +165,15 @@ def _coverage_text(found: CoverageEstimate) -> str:
 
 def explain(
     name: CollectionName,
-    url: Annotated[str, argument("URL", "The address to explain.")],
+    url: str = argument("URL", "The address to explain."),
     as_json: JsonOption = False,
 ) -> None:
     """Explain why an address was fetched, or why not, with score and reasons.
 
     Example: `honeyguide explain birds https://example.org/finches`
     """
-    from honeyguide.api.collection import Collection
 
-    collection = Collection(name)
+    collection = open_collection(name)
     found = collection.explain(url)
     labels = collection.labels(found.url) if collection.topics else {}
     if as_json:

@@ -15,7 +15,7 @@ from honeyguide.cli.formatting import (
     say,
     shell_quote,
 )
-from honeyguide.cli.options import CollectionName, JsonOption, argument, option
+from honeyguide.cli.options import CollectionName, JsonOption, argument, open_collection, option
 from honeyguide.errors import ConfigError, suggest_name
 
 if TYPE_CHECKING:
@@ -189,22 +189,18 @@ def action_names() -> list[str]:
 
 def watch(
     name: CollectionName,
-    action: Annotated[
-        str,
-        argument(
-            "[ACTION]",
-            "add, remove, pause, resume, weight or why, with addresses; import, with "
-            "files; list; channels; masks, mask or unmask, with an address. Without "
-            "one, the watch runs.",
-            autocompletion=action_names,
-        ),
-    ] = "",
-    what: Annotated[
-        list[str] | None, argument("[URL|FILE]...", "Addresses or files for the action.")
-    ] = None,
-    once: Annotated[bool, option("--once", "Visit every page once, then stop: for cron.")] = False,
-    hours: Annotated[float, option("--hours H", "Stop after so many hours.", min=0)] = 0.0,
-    quiet: Annotated[bool, option("--quiet -q", "No progress display.")] = False,
+    action: str = argument(
+        "[ACTION]",
+        "add, remove, pause, resume, weight or why, with addresses; import, with "
+        "files; list; channels; masks, mask or unmask, with an address. Without "
+        "one, the watch runs.",
+        "",
+        autocompletion=action_names,
+    ),
+    what: list[str] | None = argument("[URL|FILE]...", "Addresses or files for the action.", None),
+    once: bool = option("--once", "Visit every page once, then stop: for cron.", False),
+    hours: float = option("--hours H", "Stop after so many hours.", 0.0, min=0),
+    quiet: bool = option("--quiet -q", "No progress display.", False),
     as_json: JsonOption = False,
 ) -> None:
     """Revisit the relevant pages, store every version, and report what changed. Ctrl-C stops.
@@ -224,9 +220,8 @@ def watch(
 
     `honeyguide watch birds why https://example.org/finches`
     """
-    from honeyguide.api.collection import Collection
 
-    collection = Collection(name)
+    collection = open_collection(name)
     if action and (once or hours):
         raise ConfigError(f"--once and --hours run the watch; {action} does not")
     if action:
@@ -273,16 +268,12 @@ PageAddress = Annotated[str, argument("URL", "The page's address.")]
 
 def changes(
     name: CollectionName,
-    since: Annotated[str, option("--since SPAN", "Only the last 2d, 12h, 3w, 30min.")] = "",
-    kind: Annotated[
-        list[str] | None, option("--kind -k KIND", "content, minor, data, links, gone …")
-    ] = None,
-    least: Annotated[float, option("--least S", "Least significance, 0 to 1.", min=0, max=1)] = 0.0,
-    host: Annotated[str, option("--host HOST", "Pages of one host.")] = "",
-    words: Annotated[
-        list[str] | None, option("--word -w WORD", "This word was added or removed.")
-    ] = None,
-    limit: Annotated[int, option("--limit -n N", "How many to show.")] = 20,
+    since: str = option("--since SPAN", "Only the last 2d, 12h, 3w, 30min.", ""),
+    kind: list[str] | None = option("--kind -k KIND", "content, minor, data, links, gone …", None),
+    least: float = option("--least S", "Least significance, 0 to 1.", 0.0, min=0, max=1),
+    host: str = option("--host HOST", "Pages of one host.", ""),
+    words: list[str] | None = option("--word -w WORD", "This word was added or removed.", None),
+    limit: int = option("--limit -n N", "How many to show.", 20),
     as_json: JsonOption = False,
 ) -> None:
     """What changed on the watched pages, newest first.
@@ -293,9 +284,8 @@ def changes(
 
     `honeyguide changes birds --kind gone --json`
     """
-    from honeyguide.api.collection import Collection
 
-    found = Collection(name).changes(
+    found = open_collection(name).changes(
         since=since or None,
         kinds=kind or (),
         least=least,
@@ -320,11 +310,11 @@ def changes(
 def diff(
     name: CollectionName,
     url: PageAddress,
-    old: Annotated[int, option("--from N", "The older version; the one before.")] = 0,
-    new: Annotated[int, option("--to N", "The newer version; the last.")] = 0,
-    everything: Annotated[
-        bool, option("--all", "Also show masked parts, which differ at every visit.")
-    ] = False,
+    old: int = option("--from N", "The older version; the one before.", 0),
+    new: int = option("--to N", "The newer version; the last.", 0),
+    everything: bool = option(
+        "--all", "Also show masked parts, which differ at every visit.", False
+    ),
     as_json: JsonOption = False,
 ) -> None:
     """Show what differs between two versions of a page; without numbers, its last change.
@@ -358,10 +348,8 @@ def diff(
 def history(
     name: CollectionName,
     url: PageAddress,
-    show: Annotated[int, option("--show N", "Print the text of this version.")] = 0,
-    save: Annotated[
-        Path | None, option("--save FILE", "Write the version as received to a file.")
-    ] = None,
+    show: int = option("--show N", "Print the text of this version.", 0),
+    save: Path | None = option("--save FILE", "Write the version as received to a file.", None),
     as_json: JsonOption = False,
 ) -> None:
     """List the stored versions of a page, or show one of them.
@@ -463,7 +451,6 @@ def _change_facts(row: ChangeRow) -> dict[str, Any]:
 
 
 def _open_store(name: Path) -> Store:
-    from honeyguide.api.collection import Collection
     from honeyguide.store.open_store import open_existing_store
 
-    return open_existing_store(Collection(name).folder, "read")
+    return open_existing_store(open_collection(name).folder, "read")
