@@ -165,9 +165,7 @@ def create(
     build_scope_filter(settings)
     build_strategy(settings)
     examples.example_labels_by_topic(settings)
-    end = examples.compose_topic_tables(further, channels)
-    topic_file.write_topic_file(folder, chosen)
-    examples.append_to_topic_file(folder, end)
+    topic_file.write_topic_file(folder, chosen, further, channels)
     for kind, files in brought.items():
         examples.copy_example_files(folder, files, kind)
     return Collection(folder)

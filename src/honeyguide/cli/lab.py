@@ -12,8 +12,8 @@ import typer
 
 from honeyguide.cli.formatting import (
     count_noun,
-    make_console,
     print_json,
+    print_table,
     progress_bar,
     safe_text,
     say,
@@ -235,8 +235,6 @@ def compare_overlap(
     """
     from dataclasses import asdict
 
-    from rich.table import Table
-
     from honeyguide.lab.overlap import measure_overlap as measure
 
     one, two = open_collection(first), open_collection(second)
@@ -244,19 +242,15 @@ def compare_overlap(
     if as_json:
         print_json(asdict(found))
         return
-    table = Table(box=None, header_style="dim", pad_edge=False)
-    table.add_column("")
-    for name in (one.name, two.name):
-        table.add_column(safe_text(name), justify="right")
-        table.add_column("of them shared", justify="right")
-    for what, row in (
-        ("sites", found.sites),
-        ("documents", found.documents),
-        ("key words", found.words),
-    ):
-        here, there = row.shares
-        table.add_row(what, str(row.first), f"{here:.1%}", str(row.second), f"{there:.1%}")
-    make_console().print(table)
+    shared = "of them shared"
+    counts = {"sites": found.sites, "documents": found.documents, "key words": found.words}
+    print_table(
+        ("", safe_text(one.name), shared, safe_text(two.name), shared),
+        [
+            (what, row.first, f"{row.shares[0]:.1%}", row.second, f"{row.shares[1]:.1%}")
+            for what, row in counts.items()
+        ],
+    )
 
 
 # --------------------------------------------------------------------------------------------------
@@ -269,11 +263,6 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Recorded webs, served locally, to test and compare crawlers.",
 )
-
-
-@app.callback()
-def lab_group() -> None:
-    """Recorded webs, served locally, to try and compare crawlers."""
 
 
 app.command("compare", cls=CliCommand)(compare_strategies)

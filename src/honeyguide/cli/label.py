@@ -72,9 +72,7 @@ def label(
         print_json(facts)
         return
     typer.echo(f"{count_noun(done.kept, 'label')} saved.")
-    if not collection.learns:
-        strategy = collection.settings.crawl.strategy
-        say(f"The strategy {strategy!r} does not learn; labels appear in status and exports.")
+    _say_if_unlearned(collection)
     if done.overruled:
         verb = "overrules" if done.overruled == 1 else "overrule"
         say(f"{done.overruled} of them {verb} topic.good or topic.bad; the label counts.")
@@ -90,6 +88,12 @@ def label(
             "fetched because of their label. An address under topic.bad in topic.toml is fetched "
             "as a training example."
         )
+
+
+def _say_if_unlearned(collection: Collection) -> None:
+    if not collection.learns:
+        strategy = collection.settings.crawl.strategy
+        say(f"The strategy {strategy!r} does not learn; labels appear in status and exports.")
 
 
 def report_contradictions(opposed: Sequence[LabelConflict]) -> None:
@@ -196,18 +200,19 @@ def _ask_each(collection: Collection, questions: list[LabelQuestion], by: str) -
     except (typer.Abort, KeyboardInterrupt):
         say("")  # Ctrl-C, or the terminal is gone: end the line of the question
     typer.echo(f"{count_noun(kept, 'label')} saved.")
-    if kept and not collection.learns:
-        strategy = collection.settings.crawl.strategy
-        say(f"The strategy {strategy!r} does not learn; labels appear in status and exports.")
+    if kept:
+        _say_if_unlearned(collection)
 
 
 def _prompt_answer(text: str) -> float | str | None:
+    from honeyguide.cli.terminal import prompt_line
+
     while True:
-        said = typer.prompt(text, default="", show_default=False, err=True).strip().lower()
-        if said in ("q", "quit"):
+        answer = prompt_line(text).lower()
+        if answer in ("q", "quit"):
             return "quit"
-        if said in _ANSWERS:
-            return _ANSWERS[said]
+        if answer in _ANSWERS:
+            return _ANSWERS[answer]
         say("  y: it is; n: it is not; s or Enter: skip it; q: no more questions.")
 
 

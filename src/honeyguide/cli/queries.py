@@ -95,11 +95,6 @@ app = typer.Typer(
 )
 
 
-@app.callback()
-def queries_group() -> None:
-    """Ask a search engine."""
-
-
 @app.command("list", cls=CliCommand)
 def list_queries(name: CollectionName, as_json: JsonOption = False) -> None:
     """List the queries asked so far and their results; also while a crawl is running.

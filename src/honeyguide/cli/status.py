@@ -6,7 +6,14 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from honeyguide.cli.formatting import count_noun, format_time, make_console, print_json, safe_text
+from honeyguide.cli.formatting import (
+    count_noun,
+    format_time,
+    make_console,
+    print_json,
+    print_table,
+    safe_text,
+)
 from honeyguide.cli.options import CollectionName, JsonOption, argument, open_collection, option
 
 if TYPE_CHECKING:
@@ -27,8 +34,6 @@ def status(
 
     `honeyguide status birds --json`
     """
-    from rich.table import Table
-
     from honeyguide.api.labels import count_contested_pages
 
     collection = open_collection(name)
@@ -51,14 +56,8 @@ def status(
     if disputed:
         out.print(f"people disagree about {count_noun(disputed, 'page')}; the newest label counts")
     if found.per_host:
-        table = Table(box=None, header_style="dim", pad_edge=False)
-        for title in ("host", "visits", "relevant", "failures"):
-            table.add_column(title, justify="left" if title == "host" else "right")
-        for row in found.per_host:
-            table.add_row(
-                safe_text(row.host), str(row.visits), str(row.relevant), str(row.failures)
-            )
-        out.print(table)
+        rows = ((row.host, row.visits, row.relevant, row.failures) for row in found.per_host)
+        print_table(("host", "visits", "relevant", "failures"), rows)
 
 
 def status_lines(found: CollectionStatus) -> Iterator[str]:

@@ -6,6 +6,7 @@ import ast
 import inspect
 import json
 import tomllib
+from collections.abc import Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
@@ -109,14 +110,41 @@ _FILE_HEAD = """\
 _COMMENT_AT = 30
 
 
-def write_topic_file(folder: Path, chosen: dict[str, dict[str, Any]]) -> None:
-    """Make the folder and its topic.toml."""
+_TOPICS_SAMPLE = """
+# Further topics of the same crawl have a table each, with a name and the keys of [topic], but for
+# seeds, language, keyword_language and threshold:
+#     [[topics]]
+#     name="bats"
+#     keywords=["bat", "echolocation"]
+"""
+"""Ends a new topic.toml with a single topic."""
+
+
+def write_topic_file(
+    folder: Path,
+    chosen: dict[str, dict[str, Any]],
+    topics: Sequence[dict[str, Any]] = (),
+    notify: Sequence[dict[str, Any]] = (),
+) -> None:
+    """Make the folder and its topic.toml, with tables of further topics and notifications."""
     text = compose_topic_file(chosen)
+    text += (_list_tables("topics", topics) or _TOPICS_SAMPLE) + _list_tables("notify", notify)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ConfigError(f"these tables are not valid text: {error}") from error
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "topic.toml").write_text(text, "utf-8")
     except OSError as error:
         raise ConfigError(f"{folder}/topic.toml cannot be written: {error}") from error
+
+
+def _list_tables(name: str, tables: Sequence[dict[str, Any]]) -> str:
+    return "".join(
+        f"\n[[{name}]]\n" + "".join(f"{key} = {to_toml(value)}\n" for key, value in table.items())
+        for table in tables
+    )
 
 
 def compose_topic_file(chosen: dict[str, dict[str, Any]]) -> str:

@@ -295,11 +295,6 @@ def fold_text(text: str, language: str = "en") -> str:
     return language_of(language).fold(text)
 
 
-def separate_words(text: str, language: str = "en") -> str:
-    """The folded text with a blank after each word."""
-    return language_of(language).separate_words(text)
-
-
 def split_words(text: str, language: str = "en") -> list[str]:
     """Runs of letters and digits, folded; pairs of characters in scripts without blanks."""
     return language_of(language).words(text)
