@@ -154,8 +154,8 @@ def label_with_conflicts(
 def count_contested_pages(folder: Path) -> int:
     """Pages of which people say both (of one topic)."""
     with open_existing_store(folder, "read") as store:
-        said = find_contradictions(store.labels.everyone_after())
-    return len({(mine.url, mine.topic) for mine, _ in said})
+        opposed = find_contradictions(store.labels.everyone_after())
+    return len({(mine.url, mine.topic) for mine, _ in opposed})
 
 
 def _store_labels(
@@ -187,9 +187,10 @@ def _store_labels(
 # --------------------------------------------------------------------------------------------------
 # Agreement of annotators: labels of the same pages, two people at a time.
 #
-# Cohen 1960: kappa is the agreement beyond chance, given how often each of the two says yes, divided
-# by the largest possible one. For more than two people Light 1971 takes the mean of the pairs; here
-# each pair is weighted by the pages that both labelled, because few annotators label the same pages.
+# Cohen 1960: kappa is the agreement beyond chance, given how often each of the two says yes,
+# divided by the largest possible one. For more than two people Light 1971 takes the mean of the
+# pairs; here each pair is weighted by the pages that both labelled, because few annotators label
+# the same pages.
 # --------------------------------------------------------------------------------------------------
 
 
@@ -252,7 +253,7 @@ def _weighted_mean(values: list[tuple[float, int]]) -> float | None:
 
 def annotator_agreement(store: Store) -> AnnotatorAgreement:
     """How far people agree where two of them labelled the same page for the same topic."""
-    said: dict[str, dict[tuple[Url, str], bool]] = {}
+    labels: dict[str, dict[tuple[Url, str], bool]] = {}
     for _, label in store.labels.everyone_after():
-        said.setdefault(label.by, {})[label.url, label.topic] = label.value >= 0.5
-    return measure_agreement(said)
+        labels.setdefault(label.by, {})[label.url, label.topic] = label.value >= 0.5
+    return measure_agreement(labels)

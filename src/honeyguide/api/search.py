@@ -529,8 +529,8 @@ async def _try_query(
         engine = configured_engine(settings, folder, fetcher)
         found = await _request_results(engine, query, 1, patience)
     except SearchError as error:
-        told = describe_engine_error(error.kind, error.detail)
-        return EngineTrial(False, told, error.kind, error.exit_code)
+        text = describe_engine_error(error.kind, error.detail)
+        return EngineTrial(False, text, error.kind, error.exit_code)
     finally:
         await fetcher.aclose()
     number, took = len(found.results), time.perf_counter() - began

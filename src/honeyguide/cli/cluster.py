@@ -100,6 +100,5 @@ def _print_shards(found: ClusterStatus) -> None:
     where = f"at {found.address}, vault {found.vault}" if found.away else "in the collection folder"
     typer.echo(f"{count_noun(found.visits, 'visit')} collected; the shards are {where}.")
     if found.lost_records:
-        typer.echo(
-            f"The WARC records of {count_noun(found.lost_records, 'visit')} were lost with machines."
-        )
+        lost = count_noun(found.lost_records, "visit")
+        typer.echo(f"The WARC records of {lost} were lost with machines.")

@@ -74,10 +74,10 @@ def crawl(
     from honeyguide.cli.terminal import CrawlDisplay
 
     if studio:
-        given = {"--pages": pages, "--hours": hours, "--until-coverage": coverage_,
+        limits = {"--pages": pages, "--hours": hours, "--until-coverage": coverage_,
                  "--min-precision": precision, "--shards": shards, "--cluster": cluster,
                  "--vault": vault}  # fmt: skip
-        options = [f"{key}={value}" for key, value in given.items() if value is not None]
+        options = [f"{key}={value}" for key, value in limits.items() if value is not None]
         options += ["--without-lost-shards"] if without_lost else []
         open_studio(open_collection(name).folder, 0, open_=True, as_json=as_json, crawl=options)
         return
@@ -192,16 +192,16 @@ def open_studio(
     opened = bind_studio(folder.parent if one else folder, port)
     place = f"/c/{quote(folder.name)}/live" if one else ""
     gate = opened.gate
-    told = gate.sign_in_address()
+    address = gate.sign_in_address()
 
     with redirect_page(gate.ticket_address() + place if open_ else "") as page:
 
         def on_ready() -> None:
             if as_json:
-                said = {"address": told + place, "port": gate.port, "token": gate.token}
-                print_json(said)
+                facts = {"port": gate.port, "token": gate.token}
+                print_json({"address": address + place} | facts)
             else:
-                typer.echo(told + place)
+                typer.echo(address + place)
                 say("The studio is open at this address; keep it to yourself. Ctrl-C ends it.")
             if page is not None:
                 open_browser(page.as_uri())
@@ -209,12 +209,12 @@ def open_studio(
                 opened.runs.start(folder, "crawl", crawl)
 
         def on_entered() -> None:
-            nonlocal told
-            if told != gate.sign_in_address() and not as_json:
-                told = gate.sign_in_address()
+            nonlocal address
+            if address != gate.sign_in_address() and not as_json:
+                address = gate.sign_in_address()
                 # The terminal may be gone; that is no reason to turn somebody away.
                 with suppress(OSError):
-                    say(f"That address has been used. For another browser: {told + place}")
+                    say(f"That address has been used. For another browser: {address + place}")
 
         def on_ending(running: int) -> None:
             say(f"Waiting for {count_noun(running, 'run')} to end …")
@@ -232,12 +232,12 @@ def redirect_page(address: str) -> Iterator[Path | None]:
         return
     with TemporaryDirectory(prefix="honeyguide-", ignore_cleanup_errors=True) as folder:
         page = Path(folder) / "studio.html"
-        told = escape(address)
+        target = escape(address)
         page.touch(0o600, exist_ok=False)
         page.write_text(
             "<!doctype html><html lang=en><meta charset=utf-8><title>Honeyguide</title>"
-            f'<meta http-equiv=refresh content="0; url={told}">'
-            f'<p><a href="{told}">Open the studio</a></p></html>',
+            f'<meta http-equiv=refresh content="0; url={target}">'
+            f'<p><a href="{target}">Open the studio</a></p></html>',
             "utf-8",
         )
         yield page

@@ -77,8 +77,7 @@ def export(
         things = "answer" if done.format == "warc" else "row"
         typer.echo(f"{count_noun(done.rows, things)} written to {done.path}.")
         if not done.rows and not everything and language not in ("", "all"):
-            say(
-                f"No relevant page in {language_name(language)}; --language all exports every language."
-            )
+            spoken = language_name(language)
+            say(f"No relevant page in {spoken}; --language all exports every language.")
         elif not done.rows and not everything:
             say("No relevant page yet; --all exports every visit.")

@@ -67,8 +67,9 @@ def generations(
         if found.errors:
             one, other = found.errors
             typer.echo(
-                f"Mean squared error on {count_noun(found.labels, 'label')}: generation {found.one} "
-                f"{one:.3f}, generation {found.other} {other:.3f} (less is better)."
+                f"Mean squared error on {count_noun(found.labels, 'label')}: "
+                f"generation {found.one} {one:.3f}, generation {found.other} {other:.3f} "
+                "(less is better)."
             )
             say(
                 "Both may have been trained on these labels, the later one on more of them, and "
@@ -76,8 +77,8 @@ def generations(
                 f"generations {shell_quote(name)}"
             )
         for moved in found.moved:
-            told = "" if moved.label is None else f"  you: {moved.label:g}"
-            typer.echo(f"  {moved.one:.2f} → {moved.other:.2f}{told}  {safe_text(moved.url)}")
+            label = "" if moved.label is None else f"  you: {moved.label:g}"
+            typer.echo(f"  {moved.one:.2f} → {moved.other:.2f}{label}  {safe_text(moved.url)}")
         return
     rows = collection.generations()
     if as_json:
@@ -85,13 +86,12 @@ def generations(
         return
     typer.echo("  no.  strategy    relevant, of pages it scored    what it was trained on")
     for row in rows:
-        kept = row.generation
+        known = row.generation
         mark = "*" if row.live else " "
         harvest = f"{row.relevant / row.visits:.0%} of {row.visits}" if row.visits else "no pages"
-        gone = "" if kept.size else " (only this note is kept)"
-        typer.echo(
-            f"{mark}{kept.number:4d}  {safe_text(kept.name)}  {harvest:>14}  {safe_text(kept.note)}{gone}"
-        )
+        gone = "" if known.size else " (only this note is kept)"
+        head = f"{mark}{known.number:4d}  {safe_text(known.name)}  {harvest:>14}"
+        typer.echo(f"{head}  {safe_text(known.note)}{gone}")
     say("* is active.")
     if any("untried" in row.generation.note for row in rows):
         say(

@@ -336,22 +336,24 @@ def serve_lab(
         else load_demo_web()
     )
     say(f"{count_noun(len(served), 'page')} on {count_noun(len(served.hosts), 'host')}")
-    beside = _build_engine(served, serving, reach, thinks, fault) if engine or fault else None
+    search_engine = (
+        _build_engine(served, serving, reach, thinks, fault) if engine or fault else None
+    )
 
     def announce(address: str) -> None:
         say(
             f"serving at {address}; crawl it with: honeyguide new NAME --lab {address}, or "
             "use it as HTTP proxy. Ctrl-C ends it."
         )
-        if beside is not None:
+        if search_engine is not None:
             say(
-                f"a search engine with {count_noun(len(beside.index), 'page')} answers at "
+                f"a search engine with {count_noun(len(search_engine.index), 'page')} answers at "
                 f"{address}/search?q=…&format=json; for a crawl of this web, in its topic.toml:\n"
                 f'\n[search]\nengine = "searxng"\nurl = "{LAB_ENGINE_URL}"\n'
             )
 
     try:
-        serve_web(served, port=port, serving=serving, engine=beside, ready=announce)
+        serve_web(served, port=port, serving=serving, engine=search_engine, ready=announce)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise ConfigError(

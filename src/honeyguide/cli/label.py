@@ -100,9 +100,9 @@ def report_contradictions(opposed: Sequence[LabelConflict]) -> None:
     """Say whom these labels contradict: what most say counts, and of a tie the newest, and that
     should not go unnoticed."""
     for mine, theirs, counts in opposed[:_MAX_NAMED]:
-        said = "relevant" if theirs.value >= 0.5 else "not relevant"
+        word = "relevant" if theirs.value >= 0.5 else "not relevant"
         now = "now your label counts" if counts else "more people say so, and that counts"
-        say(f"{safe_text(theirs.by)} called {safe_text(mine.url)} {said}; {now}.")
+        say(f"{safe_text(theirs.by)} called {safe_text(mine.url)} {word}; {now}.")
     if len(opposed) > _MAX_NAMED:
         say(
             f"{len(opposed) - _MAX_NAMED} more contradict other people's labels; the majority "
@@ -178,7 +178,7 @@ def _ask_each(collection: Collection, questions: list[LabelQuestion], by: str) -
     from honeyguide.api.labels import label_with_conflicts
     from honeyguide.learning.label_queries import best_topic
 
-    kept = 0
+    saved = 0
     try:
         for place, question in enumerate(questions, 1):
             _show_question(question)
@@ -192,15 +192,15 @@ def _ask_each(collection: Collection, questions: list[LabelQuestion], by: str) -
                     collection.folder, collection.settings, question.row.url, by, "skip", topic
                 )
             elif isinstance(answer, float):
-                said = [(question.row.url, answer)]
+                answers = [(question.row.url, answer)]
                 folder, settings = collection.folder, collection.settings
-                _, opposed = label_with_conflicts(folder, settings, said, by, topic)
-                kept += 1
+                _, opposed = label_with_conflicts(folder, settings, answers, by, topic)
+                saved += 1
                 report_contradictions(opposed)
     except (typer.Abort, KeyboardInterrupt):
         say("")  # Ctrl-C, or the terminal is gone: end the line of the question
-    typer.echo(f"{count_noun(kept, 'label')} saved.")
-    if kept:
+    typer.echo(f"{count_noun(saved, 'label')} saved.")
+    if saved:
         _say_if_unlearned(collection)
 
 

@@ -59,9 +59,8 @@ def allow_queries(
     if not as_json:
         say(f"  collection  {safe_text(wanted.folder)}")
         say(f"  engine      {safe_text(wanted.engine)}")
-        say(
-            f"  is asked    {safe_text(wanted.server_name)}{', in your own network' * wanted.is_private}"
-        )
+        network = ", in your own network" if wanted.is_private else ""
+        say(f"  is asked    {safe_text(wanted.server_name)}{network}")
         say(f"  is sent     {safe_text(wanted.key) or 'no key'}")
         if settings.fetch.proxy:
             say(f"  through     {safe_text(settings.fetch.proxy)}")
@@ -119,9 +118,8 @@ def list_queries(name: CollectionName, as_json: JsonOption = False) -> None:
         say("Nothing was asked yet.")
     for row in found.rows:
         if row.failures:
-            say(
-                f"{safe_text(row.query)}: failed {count_noun(row.failures, 'time')}; {safe_text(row.trouble)}"
-            )
+            times = count_noun(row.failures, "time")
+            say(f"{safe_text(row.query)}: failed {times}; {safe_text(row.trouble)}")
     for query in found.wanted:
         say(f"queued for the next crawl, or the one that is running: {safe_text(query)}")
     say(safe_text(found.spent.to_text()))
@@ -187,9 +185,8 @@ def suggest_queries(
             out.print(f"      {safe_text(one.why)}")
         for page in one.pages:
             out.print(f"      from {safe_text(page)}", style="dim")
-        say(
-            f"      honeyguide queries run {shell_quote(name)} {shell_quote(safe_text(str(one.query)))}"
-        )
+        query = shell_quote(safe_text(str(one.query)))
+        say(f"      honeyguide queries run {shell_quote(name)} {query}")
     say(safe_text(found.to_text()))
 
 
@@ -204,8 +201,8 @@ def run_queries(
     """Query the engine now, and show the results with their expected score, from 0 to 1.
 
     The next crawl fetches them, the best first. While a crawl is running, the query is queued
-    for it, and asked next. Each page of results is one request to the engine. Exit code 9: the engine
-    did not answer all of them.
+    for it, and asked next. Each page of results is one request to the engine. Exit code 9: the
+    engine did not answer all of them.
 
     Examples:
 

@@ -84,7 +84,8 @@ def status_lines(found: CollectionStatus) -> Iterator[str]:
     if found.foreign:
         yield foreign_summary(found.foreign)
     if found.watched:
-        yield f"{count_noun(found.watched, 'page')} watched · {count_noun(found.changes, 'change')} found"
+        changes = count_noun(found.changes, "change")
+        yield f"{count_noun(found.watched, 'page')} watched · {changes} found"
     if found.searched:
         yield search_summary(found.searched)
     if found.estimate:
@@ -118,30 +119,31 @@ def search_summary(found: SearchStatus) -> str:
     cost = f" for {format_money(found.cost)}" if found.cost else ""
     trouble = f" · the last one failed: {safe_text(found.trouble)}" if found.trouble else ""
     return (
-        f"{count_noun(found.queries, 'query', 'queries')} asked in {count_noun(found.asked, 'request')}"
-        f"{failed} ({found.month} this month{cost}): {count_noun(found.results, 'result')}, "
+        f"{count_noun(found.queries, 'query', 'queries')} asked in "
+        f"{count_noun(found.asked, 'request')}{failed} ({found.month} this month{cost}): "
+        f"{count_noun(found.results, 'result')}, "
         f"{found.fresh} new{trouble}"
     )
 
 
 def channel_summary(found: ChannelEstimate) -> str:
     """What links and searches say together of how much there is."""
-    told = (
+    text = (
         f"links found {count_noun(found.links, 'relevant page')}, searches {found.search}, "
         f"both {found.both}"
     )
     if not found.is_reliable:
-        return f"{told}: too few to estimate how many there are"
+        return f"{text}: too few to estimate how many there are"
     return (
-        f"{told}: there are about {found.total:.0f} ± {found.error:.0f}, or more, because easy "
+        f"{text}: there are about {found.total:.0f} ± {found.error:.0f}, or more, because easy "
         "pages are found both ways"
     )
 
 
 def coverage_summary(found: CoverageEstimate) -> str:
     """How much of the topic is found, and why we think so."""
-    told = _coverage_text(found)
-    return f"{told} · {channel_summary(found.channels)}" if found.channels else told
+    text = _coverage_text(found)
+    return f"{text} · {channel_summary(found.channels)}" if found.channels else text
 
 
 def _coverage_text(found: CoverageEstimate) -> str:
@@ -176,8 +178,8 @@ def explain(
     found = collection.explain(url)
     labels = collection.labels(found.url) if collection.topics else {}
     if as_json:
-        said = {topic: label.value for topic, label in labels.items()}
-        print_json(_plain_value(found) | ({"labels": said} if collection.topics else {}))
+        values = {topic: label.value for topic, label in labels.items()}
+        print_json(_plain_value(found) | ({"labels": values} if collection.topics else {}))
         return
     out = make_console()
     out.print(safe_text(found.url), style="bold")

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 _DAY_S = 86_400.0
 WATCH_ACTIONS = (
-    "add", "remove", "pause", "resume", "weight", "import", "list", "why", "masks", "mask", "unmask",
-    "channels",
+    "add", "remove", "pause", "resume", "weight", "import", "list", "why", "masks", "mask",
+    "unmask", "channels",
 )  # fmt: skip
 
 
@@ -136,11 +136,11 @@ def _print_channels(pages: WatchList, as_json: bool) -> None:
 def _explain_schedule(pages: WatchList, urls: list[str], as_json: bool) -> None:
     for row_, found in pages.explain(*urls):
         if as_json:
-            said = {"next_at": None, "reason": row_.state} if found is None else {
+            facts = {"next_at": None, "reason": row_.state} if found is None else {
                 "next_at": found.next_at, "reason": found.reason, "per_day": found.rate.per_day,
                 "low": found.rate.low, "high": found.rate.high, "weight": found.weight,
             }  # fmt: skip
-            print_json({"url": row_.url, **said})
+            print_json({"url": row_.url, **facts})
             continue
         why = row_.state if found is None else found.reason
         make_console().print(f"{safe_text(row_.url)}: {why}")
@@ -371,14 +371,14 @@ def history(
             raise ConfigError(no_versions_hint(store, page))
         if show or save:
             number = show or versions[-1].number
-            kept = {row.number: row for row in versions}
-            check_version(number, sorted(kept))
+            stored = {row.number: row for row in versions}
+            check_version(number, sorted(stored))
             body = store.versions.read_body(page, number)
             if save:
                 save.write_bytes(body)
                 say(f"version {number} is in {save}")
                 return
-            snapshot = read_snapshot(body, page, kept[number].content_type)
+            snapshot = read_snapshot(body, page, stored[number].content_type)
             out = make_console()
             out.print(safe_text(snapshot.title), style="bold")
             for block in snapshot.blocks:

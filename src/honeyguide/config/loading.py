@@ -198,7 +198,8 @@ def _check_search(settings: Settings, where: str) -> None:
     for place, query in enumerate(search.queries):
         if not query.strip() or len(query) > _QUERY_CHARS:
             raise ConfigError(
-                f"{where}: search.queries[{place}] must be a query of at most {_QUERY_CHARS} characters"
+                f"{where}: search.queries[{place}] must be a query of at most "
+                f"{_QUERY_CHARS} characters"
             )
         if has_bang_command(query):
             raise ConfigError(
@@ -220,8 +221,8 @@ def _check_topics(settings: Settings, where: str) -> None:
         key, name = f"topics[{place - 1}]" if place else "topic", topic.name
         if not name or name != name.strip() or len(name) > _NAME_CHARS or not name.isprintable():
             raise ConfigError(
-                f"{where}: {key}.name must be a name of at most {_NAME_CHARS} characters, because there "
-                f"are several topics, not {name!r}"
+                f"{where}: {key}.name must be a name of at most {_NAME_CHARS} characters, because "
+                f"there are several topics, not {name!r}"
             )
         if name.casefold() in seen:
             raise ConfigError(f"{where}: two topics have the name {name!r}")
@@ -247,7 +248,8 @@ MAX_TOML_BYTES = 1_000_000
 """Bytes of a file."""
 _MAX_KEY_PARTS = 200
 _LONG_KEY = re.compile(
-    rf"""(?<![\w-])(?:(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{_MAX_KEY_PARTS}}}"""
+    r"""(?<![\w-])(?:(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+)"""
+    rf"{{{_MAX_KEY_PARTS}}}"
 ).search
 """A dotted key: tomllib takes a time that grows with the square of its parts."""
 

@@ -38,7 +38,7 @@ class SettingsTable(NamedTuple):
 
 def settings_tables() -> dict[str, SettingsTable]:
     """The tables of a settings file in their order; ``[strategy]`` is not among them."""
-    said = _key_meanings()
+    meanings = _key_meanings()
     found = {}
     for name, hint in get_type_hints(settings.Settings).items():
         if get_origin(hint) is tuple and name in _LIST_TABLES:
@@ -50,11 +50,11 @@ def settings_tables() -> dict[str, SettingsTable]:
                     item.name,
                     *_type_words(hints[item.name]),
                     None if item.default is MISSING else item.default,
-                    said.get((hint.__name__, item.name), ""),
+                    meanings.get((hint.__name__, item.name), ""),
                 )
                 for item in fields(hint)
             )
-            found[name] = SettingsTable(name, said.get((hint.__name__, ""), ""), keys)
+            found[name] = SettingsTable(name, meanings.get((hint.__name__, ""), ""), keys)
     return found
 
 
@@ -151,11 +151,11 @@ def compose_topic_file(chosen: dict[str, dict[str, Any]]) -> str:
     lines = [_FILE_HEAD]
     known = settings_tables()
     for table in (*known.values(), *(SettingsTable(n, "", ()) for n in chosen if n not in known)):
-        given = dict(chosen.get(table.name, {}))
-        said = [line for key in table.keys if (line := _key_line(table.name, key, given))]
-        said += [f"{name} = {to_toml(value)}" for name, value in given.items()]
-        if said:
-            lines += [f"[{table.name}]", *said, ""]
+        left = dict(chosen.get(table.name, {}))
+        stated = [line for key in table.keys if (line := _key_line(table.name, key, left))]
+        stated += [f"{name} = {to_toml(value)}" for name, value in left.items()]
+        if stated:
+            lines += [f"[{table.name}]", *stated, ""]
     text = "\n".join(lines)
     try:
         text.encode()
@@ -165,10 +165,10 @@ def compose_topic_file(chosen: dict[str, dict[str, Any]]) -> str:
     return text
 
 
-def _key_line(table: str, key: SettingsKey, given: dict[str, Any]) -> str:
+def _key_line(table: str, key: SettingsKey, left: dict[str, Any]) -> str:
     """The key as it was chosen, or its default as a comment; '' if it is of little use."""
-    if key.name in given:
-        line = f"{key.name} = {to_toml(given.pop(key.name))}"
+    if key.name in left:
+        line = f"{key.name} = {to_toml(left.pop(key.name))}"
     elif f"{table}.{key.name}" in USEFUL_KEYS:
         line = f"# {key.name} = {to_toml(key.default)}"
     else:
