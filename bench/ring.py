@@ -22,7 +22,8 @@ from pathlib import Path
 from time import process_time
 from typing import Any, NamedTuple
 
-from honeyguide.config.settings import Settings, parse_settings
+from honeyguide.config.loading import parse_settings
+from honeyguide.config.settings import Settings
 from honeyguide.crawl.from_settings import build_strategy
 from honeyguide.errors import ParseError
 from honeyguide.frontier.frontier import LinkFrontier

@@ -10,7 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from honeyguide.config.settings import Settings, parse_settings
+from honeyguide.config.loading import parse_settings
+from honeyguide.config.settings import Settings
 from honeyguide.errors import ConfigError
 from honeyguide.lab.simulate import simulate_crawl
 from honeyguide.lab.trials import WebSpec, open_web

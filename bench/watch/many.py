@@ -20,7 +20,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from honeyguide.config.settings import Settings, parse_settings
+from honeyguide.config.loading import parse_settings
+from honeyguide.config.settings import Settings
 from honeyguide.crawl.from_settings import build_strategy
 from honeyguide.learning import topics
 from honeyguide.store.store import Store

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from honeyguide.cli.serve import redirect_page
+from honeyguide.cli.crawl import redirect_page
 from tests.browser.looking import Looking
 from tests.browser.served import SEARCH, Studio
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from honeyguide.config.settings import load_settings
+from honeyguide.config.loading import load_settings
 from tests.browser.looking import Looking
 from tests.browser.served import SEARCH, searching
 

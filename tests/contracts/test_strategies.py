@@ -9,7 +9,7 @@ from dataclasses import fields, is_dataclass
 import pytest
 
 from honeyguide import registry
-from honeyguide.config.settings import parse_settings
+from honeyguide.config.loading import parse_settings
 from honeyguide.crawl.from_settings import build_strategy
 from honeyguide.protocols import Strategy
 from honeyguide.store.generations import pack_strategy, unpack_strategy

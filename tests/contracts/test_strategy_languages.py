@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from honeyguide import registry
-from honeyguide.config.settings import parse_settings
+from honeyguide.config.loading import parse_settings
 from honeyguide.crawl.from_settings import build_strategy
 from honeyguide.protocols import Strategy
 from honeyguide.types import Example, Link, Page, Url

@@ -8,7 +8,7 @@ import pytest
 
 from honeyguide.api.collection import Collection
 from honeyguide.api.create import create
-from honeyguide.config.settings import parse_settings
+from honeyguide.config.loading import parse_settings
 from honeyguide.lab.responses import LabResponder
 from honeyguide.lab.search_engine import LAB_ENGINE_URL, make_lab_engine
 from honeyguide.lab.server import serve_in_thread

@@ -10,7 +10,8 @@ import pytest
 
 from honeyguide.api.collection import Collection
 from honeyguide.api.create import create
-from honeyguide.config.settings import Settings, parse_settings
+from honeyguide.config.loading import parse_settings
+from honeyguide.config.settings import Settings
 from honeyguide.lab.responses import LabResponder
 from honeyguide.lab.server import serve_in_thread
 from honeyguide.lab.simulate import simulate_crawl

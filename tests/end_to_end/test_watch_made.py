@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from honeyguide.config.settings import Settings, parse_settings
+from honeyguide.config.loading import parse_settings
+from honeyguide.config.settings import Settings
 from honeyguide.crawl.from_settings import build_strategy
 from honeyguide.lab.responses import LabResponder
 from honeyguide.lab.simulate import SIMULATION_START, LabFetcher, run_simulated

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import honeyguide
 from honeyguide import Collection
-from honeyguide.config.settings import Settings, parse_settings
+from honeyguide.config.loading import parse_settings
+from honeyguide.config.settings import Settings
 from honeyguide.lab.responses import LabResponder
 from honeyguide.lab.search_engine import LAB_ENGINE_URL, LabSearchEngine, LabSearchIndex
 from honeyguide.lab.simulate import simulate_crawl

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from honeyguide.config.settings import parse_settings
+from honeyguide.config.loading import parse_settings
 from honeyguide.crawl.build import open_crawl
 from honeyguide.crawl.loop import CrawlLoop
 from honeyguide.crawl.status import Report

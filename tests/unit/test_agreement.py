@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.learning.agreement import cohen_kappa, measure_agreement
+from honeyguide.api.labels import cohen_kappa, measure_agreement
 from honeyguide.store.labels import majority_label
 from honeyguide.types import Label, Url
 

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from honeyguide import registry
-from honeyguide.config.settings import Settings, parse_settings
+from honeyguide.config.loading import parse_settings
+from honeyguide.config.settings import Settings
 from honeyguide.learning.active_learning import LabelledText, UnlabelledPage, choose_questions
 from honeyguide.learning.label_queries import ask_for_labels, label_questions, unlabelled_rows
 from honeyguide.store.labels import find_contradictions

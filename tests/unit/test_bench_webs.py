@@ -88,7 +88,7 @@ def test_every_adaptive_crawler_is_compared_with_its_own_static_one(
 
 def test_parts_name_parameters_that_exist(house: ModuleType) -> None:
     from honeyguide import registry
-    from honeyguide.config.settings import build_dataclass
+    from honeyguide.config.validation import build_dataclass
     from honeyguide.lab.variants import parse_variant
 
     for name in (*house.PARTS, *house.RIVALS):

@@ -9,7 +9,8 @@ import pytest
 
 from honeyguide.cli.new import NO_WORDS, ONLY_BAD
 from honeyguide.cli.options import demo_topics, strategy_choices
-from honeyguide.config.settings import Settings, load_settings, parse_settings
+from honeyguide.config.loading import load_settings, parse_settings
+from honeyguide.config.settings import Settings
 from honeyguide.config.topic_file import USEFUL_KEYS, compose_topic_file, settings_tables
 from honeyguide.errors import ConfigError
 from tests.commands import Told

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from honeyguide.cli.serve import redirect_page
+from honeyguide.cli.crawl import redirect_page
 
 
 @contextmanager

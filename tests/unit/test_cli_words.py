@@ -99,4 +99,4 @@ def test_a_command_loads_no_other() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name for name in done.stdout.split() if name.startswith("honeyguide.cli.")}
     assert "honeyguide.cli.watch" in loaded
-    assert not {"honeyguide.cli.crawl", "honeyguide.cli.lab", "honeyguide.cli.serve"} & loaded
+    assert not {"honeyguide.cli.crawl", "honeyguide.cli.lab", "honeyguide.cli.demo"} & loaded

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from honeyguide.api.create import create
-from honeyguide.config.settings import RENAMED_KEYS, Settings, load_settings, parse_settings
+from honeyguide.config.loading import RENAMED_KEYS, load_settings, parse_settings
+from honeyguide.config.settings import Settings
 from honeyguide.errors import ConfigError
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from honeyguide.config.settings import StopSettings, StoreSettings, parse_settings
+from honeyguide.config.loading import parse_settings
+from honeyguide.config.settings import StopSettings, StoreSettings
 from honeyguide.crawl import stopping
 from honeyguide.crawl.loop import CrawlLoop
 from honeyguide.crawl.status import collection_status

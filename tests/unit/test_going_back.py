@@ -10,7 +10,7 @@ import pytest
 
 from honeyguide import registry
 from honeyguide.api.generations import use_generation
-from honeyguide.config.settings import parse_settings
+from honeyguide.config.loading import parse_settings
 from honeyguide.crawl.from_settings import build_strategy
 from honeyguide.learning.gate import GateTrial
 from honeyguide.learning.trainer import LearningResult

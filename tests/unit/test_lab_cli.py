@@ -10,8 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from honeyguide.api.create import create
-from honeyguide.cli.lab import app
-from honeyguide.cli.options import robots_text
+from honeyguide.cli.lab import app, robots_text
 from honeyguide.errors import ConfigError
 from honeyguide.lab import server
 from honeyguide.lab.responses import LabResponder, ServingOptions

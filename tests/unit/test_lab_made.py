@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.config.settings import parse_settings
+from honeyguide.config.loading import parse_settings
 from honeyguide.errors import ConfigError
 from honeyguide.lab.graph import WebGraph
 from honeyguide.lab.responses import LabResponder

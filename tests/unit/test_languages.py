@@ -11,7 +11,7 @@ import pytest
 
 from honeyguide.api import explain
 from honeyguide.api.collection import Collection
-from honeyguide.config.settings import parse_settings
+from honeyguide.config.loading import parse_settings
 from honeyguide.crawl import rescore, status
 from honeyguide.errors import ConfigError
 from honeyguide.languages.detection import DetectedLanguage

@@ -53,13 +53,12 @@ def test_a_person_goes_before_the_judge() -> None:
 
 
 def test_nothing_is_learned_from_failures_and_copies() -> None:
-    for kind in ("automatic", "both", "none", "interactive"):
+    for kind in ("automatic", "both", "interactive"):
         assert make_teacher(kind, {}).example_from(visit(None, None)) is None
     assert (
         make_teacher("automatic", {}).example_from(visit(0.9, duplicate=DuplicateOf(URL, True)))
         is None
     )
-    assert make_teacher("none", {URL: (1.0, "user")}).example_from(visit(0.9)) is None
 
 
 def test_a_copy_tells_that_its_link_brought_nothing() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from honeyguide.api.labels import add_labels
 from honeyguide.cli.status import status_lines
-from honeyguide.config.settings import parse_settings
+from honeyguide.config.loading import parse_settings
 from honeyguide.crawl.from_settings import build_strategy, strategy_choices, suited_strategy
 from honeyguide.crawl.loop import CrawlLoop
 from honeyguide.crawl.rescore import current_judge, rescore_pages

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from honeyguide import registry
-from honeyguide.config.settings import parse_settings
+from honeyguide.config.loading import parse_settings
 from honeyguide.crawl.from_settings import TOPIC_KEYS, build_strategy, settable_parameters
 from honeyguide.errors import ConfigError, ModelError
 from honeyguide.models.neural import BackpropOptions, train_network

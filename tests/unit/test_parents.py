@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from honeyguide.api.explain import explain_url
-from honeyguide.config.settings import parse_settings
+from honeyguide.config.loading import parse_settings
 from honeyguide.crawl.build import restore_source_bandit
 from honeyguide.crawl.loop import CrawlLoop
 from honeyguide.links import parent_pages

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from honeyguide.config.settings import parse_settings
+from honeyguide.config.loading import parse_settings
 from honeyguide.crawl.rescore import overrule_verdicts, rescore_pages
 from honeyguide.store.export import export_collection
 from honeyguide.store.store import Store

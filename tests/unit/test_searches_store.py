@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from honeyguide.api.explain import explain_url
 from honeyguide.cli.status import _plain_value, coverage_summary, status_lines
 from honeyguide.cli.status import channel_summary as told_between
-from honeyguide.config.settings import parse_settings
+from honeyguide.config.loading import parse_settings
 from honeyguide.crawl.status import collection_status
 from honeyguide.errors import ConfigError
 from honeyguide.learning.coverage import Coverage, CoverageEstimate, estimate_channels

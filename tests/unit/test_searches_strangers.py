@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from honeyguide.api.search import _ResultStore, run_queries, search_overview
-from honeyguide.config.settings import parse_settings
+from honeyguide.config.loading import parse_settings
 from honeyguide.crawl.rescore import current_judge
 from honeyguide.errors import CollectionCorrupt, ConfigError
 from honeyguide.search.engine import ResultPage, SearchResult

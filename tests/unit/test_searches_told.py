@@ -13,7 +13,7 @@ from honeyguide.api.explain import explain_url
 from honeyguide.api.search import describe_engine_error, search_overview
 from honeyguide.cli.status import search_summary
 from honeyguide.cli.terminal import silent_engine
-from honeyguide.config.settings import load_settings, parse_settings
+from honeyguide.config.loading import load_settings, parse_settings
 from honeyguide.crawl.loop import CrawlLoop
 from honeyguide.crawl.status import SearchStatus, format_money
 from honeyguide.errors import SearchError

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from honeyguide.config.settings import Settings, parse_settings
+from honeyguide.config.loading import parse_settings
+from honeyguide.config.settings import Settings
 from honeyguide.search.composer import QueryComposer
 from honeyguide.search.query_bandit import QueryBandit
 from honeyguide.search.query_planner import QueryPlanner, suggest_queries

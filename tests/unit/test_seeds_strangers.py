@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from honeyguide.config.search_settings import has_bang_command
+from honeyguide.config.settings import has_bang_command
 from honeyguide.errors import SearchError
 from honeyguide.search.composer import QueryComposer
 from honeyguide.search.engine import SearchEngine, engine_query_text

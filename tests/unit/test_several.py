@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from honeyguide import registry
 from honeyguide.api.create import create
-from honeyguide.config.settings import parse_settings
+from honeyguide.config.loading import parse_settings
 from honeyguide.crawl.from_settings import build_strategy
 from honeyguide.errors import ConfigError, ModelError
 from honeyguide.learning import topics

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from honeyguide.api.collection import Collection
 from honeyguide.api.create import create
-from honeyguide.config.settings import parse_settings
+from honeyguide.config.loading import parse_settings
 from honeyguide.crawl.build import open_crawl
 from honeyguide.errors import FetchTimeout, StoreError
 from honeyguide.learning.label_queries import label_questions

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from honeyguide import registry
-from honeyguide.config.settings import parse_settings
+from honeyguide.config.loading import parse_settings
 from honeyguide.crawl.from_settings import build_strategy
 from honeyguide.errors import ConfigError
 from honeyguide.strategies.backlinks import Backlinks

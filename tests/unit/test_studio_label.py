@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from honeyguide.api.generations import label_learning_curve
-from honeyguide.config.settings import parse_settings
+from honeyguide.config.loading import parse_settings
 from honeyguide.crawl.live_status import LiveFrontier, LiveStatus, TopWaitingLink
 from honeyguide.learning.gate import GateTrial
 from honeyguide.store.store import Store

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.config.settings import load_settings
+from honeyguide.config.loading import load_settings
 from honeyguide.store.collection_files import CollectionLock
 from honeyguide.store.searches import SearchRow
 from honeyguide.store.store import Store

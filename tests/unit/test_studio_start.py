@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from honeyguide.api.collection import Collection
-from honeyguide.config.settings import load_settings
+from honeyguide.config.loading import load_settings
 from honeyguide.store.store import Store
 from tests.unit.studio_client import Client
 

@@ -19,7 +19,7 @@ import msgspec
 import pytest
 
 from honeyguide.api.user_urls import parse_seed_url
-from honeyguide.config.settings import load_settings
+from honeyguide.config.loading import load_settings
 from honeyguide.crawl import live_status
 from honeyguide.errors import ConfigError
 from honeyguide.studio import collection, monitoring, page, routes

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.config.settings import TopicSettings, parse_settings
-from honeyguide.config.settings import load_settings as load_settings
+from honeyguide.config.loading import load_settings as load_settings
+from honeyguide.config.loading import parse_settings
+from honeyguide.config.settings import TopicSettings
 from honeyguide.crawl.from_settings import build_strategy
 from honeyguide.errors import ConfigError
 from honeyguide.strategies.ontology_weights import OntologyWeights

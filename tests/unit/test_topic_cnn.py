@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from honeyguide.config.settings import parse_settings
+from honeyguide.config.loading import parse_settings
 from honeyguide.crawl.from_settings import build_strategy
 from honeyguide.errors import ConfigError, ModelError
 from honeyguide.models.categories import load_category_model, save_category_model

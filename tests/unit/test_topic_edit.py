@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from honeyguide.api.create import create
 from honeyguide.api.topic_edit import change_topic_file, edit_topic_text
-from honeyguide.config.settings import load_settings
+from honeyguide.config.loading import load_settings
 from honeyguide.errors import ConfigError
 from tests.unit.studio_client import Client
 

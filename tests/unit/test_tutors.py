@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from honeyguide.config.settings import parse_settings
+from honeyguide.config.loading import parse_settings
 from honeyguide.errors import ModelError
 from honeyguide.learning.topic_trainers import MultiTopicLearner
 from honeyguide.learning.trainer import LearningResult

@@ -16,7 +16,8 @@ from honeyguide import language_codes, registry
 from honeyguide.api.long_calls import ProgressOption, async_twin, blocking, show_progress
 from honeyguide.api.tables import HarvestTable, ResultTable, to_datetime
 from honeyguide.api.user_urls import resolve_url
-from honeyguide.config.settings import Settings, load_settings
+from honeyguide.config.loading import load_settings
+from honeyguide.config.settings import Settings
 from honeyguide.errors import ConfigError
 from honeyguide.learning import topics as several
 from honeyguide.multi_topic import topic_names

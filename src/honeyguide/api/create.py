@@ -12,7 +12,8 @@ from typing import Any
 
 from honeyguide.api.collection import Collection
 from honeyguide.config import topic_file
-from honeyguide.config.settings import Settings, TopicSettings, parse_settings, with_current_keys
+from honeyguide.config.loading import parse_settings, with_current_keys
+from honeyguide.config.settings import Settings, TopicSettings
 from honeyguide.crawl.from_settings import build_scope_filter, build_strategy, suited_strategy
 from honeyguide.errors import ConfigError, suggest_name
 from honeyguide.fetch.http import make_user_agent
@@ -164,9 +165,7 @@ def create(
     build_scope_filter(settings)
     build_strategy(settings)
     examples.example_labels_by_topic(settings)
-    end = examples.compose_topic_tables(further, channels)
-    topic_file.write_topic_file(folder, chosen)
-    examples.append_to_topic_file(folder, end)
+    topic_file.write_topic_file(folder, chosen, further, channels)
     for kind, files in brought.items():
         examples.copy_example_files(folder, files, kind)
     return Collection(folder)

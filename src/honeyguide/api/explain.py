@@ -132,10 +132,11 @@ def _answer_in_words(
         good = last.verdict >= threshold
         words = {True: "relevant", False: "not relevant"}
         seed = "It is a seed; it" if last.channel == "seed" else "It"
-        said = f"{seed} was fetched and judged {words[good]}: {format_verdict(last.verdict, threshold)}"
+        verdict = format_verdict(last.verdict, threshold)
+        answer = f"{seed} was fetched and judged {words[good]}: {verdict}"
         if bool(last.relevant) != good:
-            said += f"; a person labelled it otherwise, so it counts as {words[not good]}"
-        return f"{said}."
+            answer += f"; a person labelled it otherwise, so it counts as {words[not good]}"
+        return f"{answer}."
     if refusal := build_scope_filter(settings).find_refusal(Link(url)):
         kind, why = refusal
         return f"It is not fetched: {why} ({'a trap rule' if kind == 'trap' else 'scope'})."
@@ -173,16 +174,16 @@ def _score_reasons(
     around = f"{link.anchor} {link.before} {link.after} {read(link.url)}"
     reasons = list(unstem_reasons(strategy.explain(link), around, settings.topic.keyword_language))
     if untold and strategy.traits.parent_score == "all" and link.source is not None:
-        told = (
+        hint = (
             "scored by the page that it was found on only; the crawl also counts the other "
             "pages with this link"
         )
-        reasons.append(Reason(told, 0.0))
+        reasons.append(Reason(hint, 0.0))
     source = store.visits.attempts_at(link.source) if link.source else []
     least = SEED_LINK_SCORE if strategy.traits.parent_score in ("all", "each") else link.parent
     if source and source[-1].channel == "seed" and (source[-1].verdict or 0.0) < least:
-        told = f"its page is a seed, which counts as at least {least:.2f}"
-        reasons.append(Reason(told, 0.0))
+        hint = f"its page is a seed, which counts as at least {least:.2f}"
+        reasons.append(Reason(hint, 0.0))
     return tuple(reasons)
 
 

@@ -118,13 +118,13 @@ def compare_generations(
         changed += (a >= threshold) != (b >= threshold)
         moved.append(VerdictChange(row.url, a, b, label))
     moved.sort(key=lambda m: -abs(m.one - m.other))
-    told = (
+    errors = (
         (fmean(squared_errors(first, labelled)), fmean(squared_errors(second, labelled)))
         if labelled
         else None
     )
     return GenerationComparison(
-        one, other, len(labelled), told, pages, changed, tuple(m for m in moved[:_MAX_CHANGES])
+        one, other, len(labelled), errors, pages, changed, tuple(m for m in moved[:_MAX_CHANGES])
     )
 
 
@@ -263,17 +263,17 @@ class LabelLearningCurve(NamedTuple):
 
 
 def label_learning_curve(store: Store, settings: Settings) -> LabelLearningCurve:
-    given = sorted(label.at for _, label in store.labels.effective_after())
+    times = sorted(label.at for _, label in store.labels.effective_after())
     tried = []
     for generation in store.generations.list_all():
         trial = generation_trial(generation)
         if trial is not None:
-            labels = bisect_right(given, generation.at)
+            labels = bisect_right(times, generation.at)
             number = generation.number
             tried.append(TrialPoint(number, labels, trial.after, trial.before, trial.pages))
     pages, unsure = _unsure_share(store, settings.topic.threshold)
     per_ten = _error_trend(tried[-_TREND_TRIALS:])
-    needed = max(0, MIN_LABELS - len(given)) if not tried else 0
+    needed = max(0, MIN_LABELS - len(times)) if not tried else 0
     said = _describe_curve(tried[-_TREND_TRIALS:], per_ten, unsure, pages, needed)
     return LabelLearningCurve(tuple(tried), per_ten, unsure, pages, needed, said)
 

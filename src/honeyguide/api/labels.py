@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Mapping
+from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from honeyguide.api.user_urls import resolve_url
 from honeyguide.config.settings import Settings
 from honeyguide.crawl.rescore import apply_new_labels
 from honeyguide.errors import ConfigError
 from honeyguide.learning import topics
-from honeyguide.learning.agreement import AnnotatorAgreement, measure_agreement
 from honeyguide.store.labels import PassReason, UndoneLabel, find_contradictions
 from honeyguide.store.open_store import open_existing_store
 from honeyguide.store.store import Store
@@ -70,14 +70,6 @@ def annotator_stats(store: Store) -> list[AnnotatorStats]:
         counts.setdefault(by, [0, 0, 0, 0])[2 if word == "unsure" else 3] += 1
     found = [AnnotatorStats(name, *numbers) for name, numbers in counts.items()]
     return sorted(found, key=lambda person: -sum(person[1:]))
-
-
-def annotator_agreement(store: Store) -> AnnotatorAgreement:
-    """How far people agree where two of them labelled the same page for the same topic."""
-    said: dict[str, dict[tuple[Url, str], bool]] = {}
-    for _, label in store.labels.everyone_after():
-        said.setdefault(label.by, {})[label.url, label.topic] = label.value >= 0.5
-    return measure_agreement(said)
 
 
 def _label_topic(settings: Settings, store: Store, text: str, topic: str | None) -> str:
@@ -162,8 +154,8 @@ def label_with_conflicts(
 def count_contested_pages(folder: Path) -> int:
     """Pages of which people say both (of one topic)."""
     with open_existing_store(folder, "read") as store:
-        said = find_contradictions(store.labels.everyone_after())
-    return len({(mine.url, mine.topic) for mine, _ in said})
+        opposed = find_contradictions(store.labels.everyone_after())
+    return len({(mine.url, mine.topic) for mine, _ in opposed})
 
 
 def _store_labels(
@@ -190,3 +182,78 @@ def _store_labels(
     opposed = sum(topics.opposes_examples(settings, labels.values()))
     bad = sum(label.value < 0.5 for label in missing)
     return LabelOutcome(len(labels), len(missing), opposed, bad)
+
+
+# --------------------------------------------------------------------------------------------------
+# Agreement of annotators: labels of the same pages, two people at a time.
+#
+# Cohen 1960: kappa is the agreement beyond chance, given how often each of the two says yes,
+# divided by the largest possible one. For more than two people Light 1971 takes the mean of the
+# pairs; here each pair is weighted by the pages that both labelled, because few annotators label
+# the same pages.
+# --------------------------------------------------------------------------------------------------
+
+
+PageKey = TypeVar("PageKey", bound=Hashable)
+
+
+class AnnotatorPair(NamedTuple):
+    """Two annotators on the pages that both labelled."""
+
+    one: str
+    other: str
+    pages: int
+    agreed: float
+    """Share of these pages with equal labels."""
+    kappa: float | None
+    """1: they always agree; 0: no more than by chance; None: undefined, since one of them never
+    varies."""
+
+
+class AnnotatorAgreement(NamedTuple):
+    """All pairs of annotators."""
+
+    pairs: tuple[AnnotatorPair, ...]
+    """Pairs with common pages, the most first."""
+    agreed: float | None
+    """Mean of all pairs, weighted by their pages; None without common pages."""
+    kappa: float | None
+
+
+def measure_agreement(labels: Mapping[str, Mapping[PageKey, bool]]) -> AnnotatorAgreement:
+    """From annotator → page → whether it is relevant."""
+    pairs = []
+    for (one, ones), (other, others) in combinations(sorted(labels.items()), 2):
+        both = [(ones[page], others[page]) for page in ones if page in others]
+        if both:
+            share = sum(a == b for a, b in both) / len(both)
+            pairs.append(AnnotatorPair(one, other, len(both), share, cohen_kappa(both)))
+    pairs.sort(key=lambda pair: -pair.pages)
+    known = [(pair.kappa, pair.pages) for pair in pairs if pair.kappa is not None]
+    agreed = _weighted_mean([(pair.agreed, pair.pages) for pair in pairs])
+    return AnnotatorAgreement(tuple(pairs), agreed, _weighted_mean(known))
+
+
+def cohen_kappa(both: list[tuple[bool, bool]]) -> float | None:
+    """The kappa of two annotators from their pairs of labels."""
+    count = len(both)
+    if not count:
+        return None
+    one, other = sum(a for a, _ in both) / count, sum(b for _, b in both) / count
+    chance = one * other + (1 - one) * (1 - other)
+    if chance >= 1 - 1e-12:
+        return None
+    return (sum(a == b for a, b in both) / count - chance) / (1 - chance)
+
+
+def _weighted_mean(values: list[tuple[float, int]]) -> float | None:
+    weight = sum(pages for _, pages in values)
+    return sum(value * pages for value, pages in values) / weight if weight else None
+
+
+def annotator_agreement(store: Store) -> AnnotatorAgreement:
+    """How far people agree where two of them labelled the same page for the same topic."""
+    labels: dict[str, dict[tuple[Url, str], bool]] = {}
+    for _, label in store.labels.everyone_after():
+        labels.setdefault(label.by, {})[label.url, label.topic] = label.value >= 0.5
+    return measure_agreement(labels)

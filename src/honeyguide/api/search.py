@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from honeyguide import __version__
-from honeyguide.config.search_settings import has_bang_command, with_topic_language
-from honeyguide.config.settings import Settings
+from honeyguide.config.settings import Settings, has_bang_command, with_topic_language
 from honeyguide.crawl.rescore import current_judge
 from honeyguide.crawl.signals import run_in_loop
 from honeyguide.crawl.status import format_money
@@ -530,8 +529,8 @@ async def _try_query(
         engine = configured_engine(settings, folder, fetcher)
         found = await _request_results(engine, query, 1, patience)
     except SearchError as error:
-        told = describe_engine_error(error.kind, error.detail)
-        return EngineTrial(False, told, error.kind, error.exit_code)
+        text = describe_engine_error(error.kind, error.detail)
+        return EngineTrial(False, text, error.kind, error.exit_code)
     finally:
         await fetcher.aclose()
     number, took = len(found.results), time.perf_counter() - began

@@ -16,7 +16,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from honeyguide.config.settings import Settings, load_settings
+from honeyguide.config.loading import load_settings
+from honeyguide.config.settings import Settings
 from honeyguide.config.topic_file import to_toml
 from honeyguide.crawl.from_settings import build_scope_filter, build_strategy
 from honeyguide.errors import ConfigError

@@ -71,7 +71,7 @@ def train(
         command=command,
         made=datetime.now(UTC).date().isoformat(),
     )
-    with show_progress(progress, "training", _describe_training, interruptible=True) as show:
+    with show_progress(progress, "training", lambda step: step, interruptible=True) as show:
         return make_model(
             request,
             lambda what, share: show((what, share)),
@@ -80,7 +80,3 @@ def train(
 
 
 train_async = async_twin(train)
-
-
-def _describe_training(step: tuple[str, float | None]) -> tuple[str, float | None]:
-    return step

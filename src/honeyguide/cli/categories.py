@@ -3,92 +3,52 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from honeyguide.cli.formatting import count_noun, safe_text, say, shell_quote
-from honeyguide.cli.options import JsonOption
+from honeyguide.cli.formatting import count_noun, print_json, safe_text, say, shell_quote
+from honeyguide.cli.options import JsonOption, argument, option
+from honeyguide.errors import ConfigError, FetchError, HoneyguideError, ParseError
 
 if TYPE_CHECKING:
-    from honeyguide.errors import HoneyguideError
     from honeyguide.training.classify import CategoryResult, PageClassifier
     from honeyguide.training.train import TrainedModel
     from honeyguide.types import Page, Url
 
 
 def train(
-    source: Annotated[
-        Path,
-        typer.Argument(
-            metavar="SOURCE",
-            help="A folder with a folder for each category, or a .jsonl, .csv or .tsv file.",
-            show_default=False,
-        ),
-    ],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder for the model.")
-    ],
-    kind: Annotated[
-        str,
-        typer.Option(
-            "--kind",
-            metavar="KIND",
-            help="linear, paper, conv, one_layer, sensitivity; auto: the better of the first two.",
-        ),
-    ] = "auto",
-    language: Annotated[
-        str,
-        typer.Option(
-            "--language",
-            metavar="CODE",
-            help="Language of the texts, such as tr; otherwise detected.",
-        ),
-    ] = "",
-    normalise: Annotated[
-        bool,
-        typer.Option("--normalise/--no-normalise", help="Repair Turkish as people type it."),
-    ] = False,
-    folds: Annotated[
-        int, typer.Option("--folds", metavar="N", help="Folds of the cross-validation; 0: none.")
-    ] = 5,
-    epochs: Annotated[
-        int, typer.Option("--epochs", metavar="N", help="Most rounds of a network's training.")
-    ] = 20,
-    embedding: Annotated[
-        str,
-        typer.Option(
-            "--embedding", metavar="PATH", help="A file of word vectors, or a BERT-like model."
-        ),
-    ] = "",
-    text: Annotated[
-        str, typer.Option("--text", metavar="NAME", help="Column or key of the texts.")
-    ] = "",
-    label: Annotated[
-        str, typer.Option("--label", metavar="NAME", help="Column or key of the categories.")
-    ] = "",
-    encoding: Annotated[
-        str,
-        typer.Option(
-            "--encoding",
-            metavar="NAME",
-            help="Encoding of the source, such as windows-1254; otherwise detected.",
-        ),
-    ] = "",
-    most: Annotated[
-        int,
-        typer.Option(
-            "--most", metavar="N", help="Most documents; of more, a random sample is used."
-        ),
-    ] = 50_000,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Random seed.")] = 1,
-    licence: Annotated[
-        str, typer.Option("--licence", metavar="TEXT", help="Licence of the model, for its card.")
-    ] = "",
+    source: Path = argument(
+        "SOURCE", "A folder with a folder for each category, or a .jsonl, .csv or .tsv file."
+    ),
+    out: Path = option("--out -o FOLDER", "Folder for the model."),
+    kind: str = option(
+        "--kind KIND",
+        "linear, paper, conv, one_layer, sensitivity; auto: the better of the first two.",
+        "auto",
+    ),
+    language: str = option(
+        "--language CODE", "Language of the texts, such as tr; otherwise detected.", ""
+    ),
+    normalise: bool = option(
+        "--normalise/--no-normalise", "Repair Turkish as people type it.", False
+    ),
+    folds: int = option("--folds N", "Folds of the cross-validation; 0: none.", 5),
+    epochs: int = option("--epochs N", "Most rounds of a network's training.", 20),
+    embedding: str = option(
+        "--embedding PATH", "A file of word vectors, or a BERT-like model.", ""
+    ),
+    text: str = option("--text NAME", "Column or key of the texts.", ""),
+    label: str = option("--label NAME", "Column or key of the categories.", ""),
+    encoding: str = option(
+        "--encoding NAME", "Encoding of the source, such as windows-1254; otherwise detected.", ""
+    ),
+    most: int = option("--most N", "Most documents; of more, a random sample is used.", 50_000),
+    seed: int = option("--seed N", "Random seed.", 1),
+    licence: str = option("--licence TEXT", "Licence of the model, for its card.", ""),
     as_json: JsonOption = False,
 ) -> None:
     """Train a model that sorts pages into categories, and evaluate it.
@@ -131,7 +91,7 @@ def train(
     for note in made.corpus.notes:
         say(safe_text(note))
     if as_json:
-        typer.echo(json.dumps(made.card | {"model": str(out)}))
+        print_json(made.card | {"model": str(out)})
         return
     _show_model(made, out)
 
@@ -173,39 +133,19 @@ _MAX_SHOWN = 3
 
 
 def classify(
-    what: Annotated[
-        list[str],
-        typer.Argument(metavar="PAGE…", help="Files, addresses, or - for standard input."),
-    ],
-    model: Annotated[
-        Path,
-        typer.Option("--model", "-m", metavar="FOLDER", help="A model from `honeyguide train`."),
-    ],
-    contact: Annotated[
-        str,
-        typer.Option(
-            "--contact",
-            "-c",
-            metavar="WHO",
-            help="For addresses: your e-mail or web page; sites see it.",
-        ),
-    ] = "",
-    lab: Annotated[
-        str,
-        typer.Option("--lab", metavar="URL", help="Use a running `honeyguide lab serve`."),
-    ] = "",
-    encoder: Annotated[
-        Path | None,
-        typer.Option(
-            "--encoder",
-            metavar="FOLDER",
-            help="The encoder that the model was trained with. It is a program: name it only if "
-            "you trust it.",
-        ),
-    ] = None,
-    show_text: Annotated[
-        bool, typer.Option("--show-text", help="Show what the model reads, word by word.")
-    ] = False,
+    what: list[str] = argument("PAGE…", "Files, addresses, or - for standard input."),
+    model: Path = option("--model -m FOLDER", "A model from `honeyguide train`."),
+    contact: str = option(
+        "--contact -c WHO", "For addresses: your e-mail or web page; sites see it.", ""
+    ),
+    lab: str = option("--lab URL", "Use a running `honeyguide lab serve`.", ""),
+    encoder: Path | None = option(
+        "--encoder FOLDER",
+        "The encoder that the model was trained with. It is a program: name it "
+        "only if you trust it.",
+        None,
+    ),
+    show_text: bool = option("--show-text", "Show what the model reads, word by word.", False),
     as_json: JsonOption = False,
 ) -> None:
     """Classify pages with a model of your own.
@@ -216,7 +156,6 @@ def classify(
 
     `honeyguide classify https://example.org/news --model news-model -c you@example.org`
     """
-    from honeyguide.errors import HoneyguideError
     from honeyguide.training.classify import PageClassifier
 
     sorter = PageClassifier.open(model, encoder)
@@ -230,9 +169,9 @@ def classify(
     found = sorter.classify_pages(pages)
     if as_json:
         for one in found:
-            typer.echo(json.dumps(one.to_dict(text=show_text)))
+            print_json(one.to_dict(text=show_text))
         for name, error in failures:
-            typer.echo(json.dumps({"name": name, "error": str(error)}))
+            print_json({"name": name, "error": str(error)})
     else:
         for one, (_, page) in zip(found, pages, strict=True):
             _show_category(one, sorter, page, text=show_text)
@@ -247,7 +186,6 @@ def _collect_pages(
     names: list[str], contact: str, lab: str
 ) -> list[tuple[str, Page | HoneyguideError]]:
     """The page of each name, or why there is none, in the order given."""
-    from honeyguide.errors import ConfigError
     from honeyguide.training.classify import page_from_bytes, read_page
 
     addresses = [name for name in names if _is_address(name)]
@@ -280,7 +218,6 @@ async def _fetch_pages(
     from honeyguide.api.create import lab_address
     from honeyguide.api.user_urls import possible_urls
     from honeyguide.config.settings import FetchSettings
-    from honeyguide.errors import ConfigError, FetchError, ParseError
     from honeyguide.fetch.http import CurlFetcher, make_user_agent
     from honeyguide.net.polite_fetch import PoliteFetcher
     from honeyguide.parse.read import parse_page

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import time
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from honeyguide.cli.formatting import count_noun, safe_text, say
-from honeyguide.cli.options import CliCommand, CliGroup, CollectionName, JsonOption
+from honeyguide.cli.formatting import count_noun, print_json, safe_text, say
+from honeyguide.cli.options import (
+    CliCommand,
+    CliGroup,
+    CollectionName,
+    JsonOption,
+    open_collection,
+    option,
+)
 
 if TYPE_CHECKING:
     from honeyguide.cluster.remote_state import ClusterStatus
@@ -32,10 +38,9 @@ def cluster_group() -> None:
 @app.command("status", cls=CliCommand)
 def cluster_status(
     name: CollectionName,
-    address: Annotated[
-        str | None,
-        typer.Option("--cluster", metavar="ADDRESS", help="Where the cluster is now, if it moved."),
-    ] = None,
+    address: str | None = option(
+        "--cluster ADDRESS", "Where the cluster is now, if it moved.", None
+    ),
     as_json: JsonOption = False,
 ) -> None:
     """Show the state of each shard, also while no coordinator is running.
@@ -44,13 +49,12 @@ def cluster_status(
 
     `honeyguide cluster status birds`
     """
-    from honeyguide.api.collection import Collection
     from honeyguide.cluster.ray_backend import ray_shard_statuses
     from honeyguide.cluster.remote_state import read_cluster_status
 
-    found = read_cluster_status(Collection(name).folder, ray_shard_statuses, address or "")
+    found = read_cluster_status(open_collection(name).folder, ray_shard_statuses, address or "")
     if as_json:
-        typer.echo(json.dumps(found.to_dict()))
+        print_json(found.to_dict())
     else:
         _print_shards(found)
 
@@ -65,11 +69,10 @@ def recall_shards(name: CollectionName) -> None:
 
     `honeyguide cluster recall birds`
     """
-    from honeyguide.api.collection import Collection
     from honeyguide.cluster.remote_state import recall_shards as bring
     from honeyguide.store.store import Store
 
-    collection = Collection(name)
+    collection = open_collection(name)
     with Store.open(collection.folder, "crawl", collection.settings.store) as store:
         for warning in bring(store, say):
             say(f"honeyguide: {safe_text(warning)}")
@@ -97,6 +100,5 @@ def _print_shards(found: ClusterStatus) -> None:
     where = f"at {found.address}, vault {found.vault}" if found.away else "in the collection folder"
     typer.echo(f"{count_noun(found.visits, 'visit')} collected; the shards are {where}.")
     if found.lost_records:
-        typer.echo(
-            f"The WARC records of {count_noun(found.lost_records, 'visit')} were lost with machines."
-        )
+        lost = count_noun(found.lost_records, "visit")
+        typer.echo(f"The WARC records of {lost} were lost with machines.")

@@ -1,17 +1,24 @@
-"""``honeyguide crawl``"""
+"""``honeyguide crawl`` and ``honeyguide serve``."""
 
 from __future__ import annotations
 
-import json
+import threading
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
+from html import escape
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import quote
 
 import typer
 
-from honeyguide.cli.formatting import safe_text, say, shell_quote
-from honeyguide.cli.options import CollectionName, JsonOption
+from honeyguide.cli.formatting import count_noun, print_json, safe_text, say, shell_quote
+from honeyguide.cli.options import CollectionName, JsonOption, argument, open_collection, option
 from honeyguide.cli.status import coverage_summary, foreign_summary
+from honeyguide.errors import FetchError
 
 if TYPE_CHECKING:
     from honeyguide.api.collection import Collection
@@ -20,64 +27,32 @@ if TYPE_CHECKING:
 
 def crawl(
     name: CollectionName,
-    pages: Annotated[
-        int | None,
-        typer.Option("--pages", "-n", metavar="N", help="Stop at so many visits in all."),
-    ] = None,
-    hours: Annotated[
-        float | None,
-        typer.Option("--hours", metavar="H", help="Stop after so many hours of this run."),
-    ] = None,
-    coverage_: Annotated[
-        float | None,
-        typer.Option(
-            "--until-coverage",
-            metavar="SHARE",
-            help="Stop when about this share of the topic is found, say 0.9.",
-        ),
-    ] = None,
-    precision: Annotated[
-        float | None,
-        typer.Option(
-            "--min-precision",
-            metavar="SHARE",
-            help="Stop when fewer of the last 200 visits were relevant, say 0.02.",
-        ),
-    ] = None,
-    shards: Annotated[
-        int | None,
-        typer.Option(
-            "--shards",
-            metavar="N",
-            help="Crawl in so many processes; later runs do the same. 1: in one.",
-        ),
-    ] = None,
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            "--cluster",
-            metavar="ADDRESS",
-            help="Crawl on the machines of a Ray cluster, say 192.0.2.10:6379.",
-        ),
-    ] = None,
-    vault: Annotated[
-        str | None,
-        typer.Option(
-            "--vault",
-            metavar="PLACE",
-            help="Storage that these machines share: a folder, or s3://bucket/prefix; remembered.",
-        ),
-    ] = None,
-    without_lost: Annotated[
-        bool,
-        typer.Option(
-            "--without-lost-shards", help="Restart shards whose folders are gone, from the seeds."
-        ),
-    ] = False,
-    studio: Annotated[
-        bool, typer.Option("--studio", help="Open the studio, and crawl in it.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress display.")] = False,
+    pages: int | None = option("--pages -n N", "Stop at so many visits in all.", None),
+    hours: float | None = option("--hours H", "Stop after so many hours of this run.", None),
+    coverage_: float | None = option(
+        "--until-coverage SHARE", "Stop when about this share of the topic is found, say 0.9.", None
+    ),
+    precision: float | None = option(
+        "--min-precision SHARE",
+        "Stop when fewer of the last 200 visits were relevant, say 0.02.",
+        None,
+    ),
+    shards: int | None = option(
+        "--shards N", "Crawl in so many processes; later runs do the same. 1: in one.", None
+    ),
+    cluster: str | None = option(
+        "--cluster ADDRESS", "Crawl on the machines of a Ray cluster, say 192.0.2.10:6379.", None
+    ),
+    vault: str | None = option(
+        "--vault PLACE",
+        "Storage that these machines share: a folder, or s3://bucket/prefix; remembered.",
+        None,
+    ),
+    without_lost: bool = option(
+        "--without-lost-shards", "Restart shards whose folders are gone, from the seeds.", False
+    ),
+    studio: bool = option("--studio", "Open the studio, and crawl in it.", False),
+    quiet: bool = option("--quiet -q", "No progress display.", False),
     as_json: JsonOption = False,
 ) -> None:
     """Crawl, or continue where the last crawl ended. Ctrl-C stops cleanly.
@@ -96,21 +71,17 @@ def crawl(
     """
     from msgspec import structs
 
-    from honeyguide.api.collection import Collection
     from honeyguide.cli.terminal import CrawlDisplay
-    from honeyguide.errors import FetchError
 
     if studio:
-        from honeyguide.cli.serve import open_studio
-
-        given = {"--pages": pages, "--hours": hours, "--until-coverage": coverage_,
+        limits = {"--pages": pages, "--hours": hours, "--until-coverage": coverage_,
                  "--min-precision": precision, "--shards": shards, "--cluster": cluster,
                  "--vault": vault}  # fmt: skip
-        options = [f"{key}={value}" for key, value in given.items() if value is not None]
+        options = [f"{key}={value}" for key, value in limits.items() if value is not None]
         options += ["--without-lost-shards"] if without_lost else []
-        open_studio(Collection(name).folder, 0, open_=True, as_json=as_json, crawl=options)
+        open_studio(open_collection(name).folder, 0, open_=True, as_json=as_json, crawl=options)
         return
-    collection = Collection(name)
+    collection = open_collection(name)
     budget = collection.settings.crawl.pages if pages is None else pages
     with CrawlDisplay(collection.name, budget, quiet=quiet or as_json) as display:
         report = collection.crawl(
@@ -138,7 +109,7 @@ def crawl(
         }
         if report.exchanged is not None:
             facts["exchanged"] = report.exchanged._asdict()
-        typer.echo(json.dumps(facts))
+        print_json(facts)
     else:
         typer.echo(str(report))
         if progress.foreign:
@@ -173,3 +144,107 @@ def _offline_hint(collection: Collection) -> str:
     """A question, where no host at all could be reached."""
     kinds = collection.status(hosts=0).failures
     return "; are you online?" if kinds and set(kinds) <= {"dns", "connect"} else ""
+
+
+# --------------------------------------------------------------------------------------------------
+# ``honeyguide serve``: the studio.
+# --------------------------------------------------------------------------------------------------
+
+
+PortOption = Annotated[int, option("--port N", "Listen there; else any free port.", min=0)]
+OpenOption = Annotated[bool, option("--open", "Open the browser.")]
+
+
+def serve(
+    name: Path = argument(
+        "[NAME]",
+        "A collection, or the folder that holds your collections; else this folder.",
+        Path(),
+    ),
+    port: PortOption = 0,
+    open_: OpenOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Open the studio: browse, label and control crawls in the browser. Ctrl-C ends it.
+
+    It listens on this machine only, and only the address that it prints gives access. An address
+    works for one browser; after it was used, another one is printed. Crawls that were started in
+    the studio end with it, cleanly.
+
+    Examples:
+
+    `honeyguide serve`
+
+    `honeyguide serve birds --open`
+    """
+    open_studio(name, port, open_=open_, as_json=as_json)
+
+
+def open_studio(
+    name: Path, port: int, *, open_: bool, as_json: bool, crawl: Sequence[str] | None = None
+) -> None:
+    """Serve; first start to crawl with these options, where there are any."""
+    from honeyguide.studio.serving import bind_studio
+
+    folder = name.parent if name.name == "topic.toml" else name
+    folder = folder.resolve()
+    one = (folder / "topic.toml").is_file()
+    opened = bind_studio(folder.parent if one else folder, port)
+    place = f"/c/{quote(folder.name)}/live" if one else ""
+    gate = opened.gate
+    address = gate.sign_in_address()
+
+    with redirect_page(gate.ticket_address() + place if open_ else "") as page:
+
+        def on_ready() -> None:
+            if as_json:
+                facts = {"port": gate.port, "token": gate.token}
+                print_json({"address": address + place} | facts)
+            else:
+                typer.echo(address + place)
+                say("The studio is open at this address; keep it to yourself. Ctrl-C ends it.")
+            if page is not None:
+                open_browser(page.as_uri())
+            if crawl is not None:
+                opened.runs.start(folder, "crawl", crawl)
+
+        def on_entered() -> None:
+            nonlocal address
+            if address != gate.sign_in_address() and not as_json:
+                address = gate.sign_in_address()
+                # The terminal may be gone; that is no reason to turn somebody away.
+                with suppress(OSError):
+                    say(f"That address has been used. For another browser: {address + place}")
+
+        def on_ending(running: int) -> None:
+            say(f"Waiting for {count_noun(running, 'run')} to end …")
+
+        opened.serve(on_ready, on_entered, on_ending)
+    say("The studio is closed.")
+
+
+@contextmanager
+def redirect_page(address: str) -> Iterator[Path | None]:
+    """A page, for nobody else to read, that leads there; None: nowhere. Everybody on this machine
+    sees what a browser is started with, so that must not be the address itself."""
+    if not address:
+        yield None
+        return
+    with TemporaryDirectory(prefix="honeyguide-", ignore_cleanup_errors=True) as folder:
+        page = Path(folder) / "studio.html"
+        target = escape(address)
+        page.touch(0o600, exist_ok=False)
+        page.write_text(
+            "<!doctype html><html lang=en><meta charset=utf-8><title>Honeyguide</title>"
+            f'<meta http-equiv=refresh content="0; url={target}">'
+            f'<p><a href="{target}">Open the studio</a></p></html>',
+            "utf-8",
+        )
+        yield page
+
+
+def open_browser(address: str) -> None:
+    """In a thread: some browsers come back only when they are closed."""
+    import webbrowser
+
+    threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from honeyguide.cli.formatting import make_console, runnable_hints, safe_text, shell_quote
-from honeyguide.cli.options import JsonOption, demo_topics
+from honeyguide.cli.formatting import (
+    make_console,
+    print_json,
+    print_table,
+    runnable_hints,
+    safe_text,
+    shell_quote,
+)
+from honeyguide.cli.options import JsonOption, demo_topics, option
 
 
 def demo(
-    topic: Annotated[
-        str,
-        typer.Option(
-            "--topic",
-            "-t",
-            metavar="TOPIC",
-            help="Which of the demo's topics: {topics}.",
-            autocompletion=demo_topics,
-        ),
-    ] = "backup-and-replication",
-    pages: Annotated[
-        int, typer.Option("--pages", "-n", metavar="N", help="Visits per crawl.", min=1)
-    ] = 300,
-    folder: Annotated[
-        Path, typer.Option("--folder", metavar="FOLDER", help="Where the collections go.")
-    ] = Path("demo-collection"),
+    topic: str = option(
+        "--topic -t TOPIC",
+        "Which of the demo's topics: {topics}.",
+        "backup-and-replication",
+        autocompletion=demo_topics,
+    ),
+    pages: int = option("--pages -n N", "Visits per crawl.", 300, min=1),
+    folder: Path = option("--folder FOLDER", "Where the collections go.", Path("demo-collection")),
     as_json: JsonOption = False,
 ) -> None:
     """Crawl the embedded web, offline, and compare with breadth-first.
@@ -39,7 +34,6 @@ def demo(
 
     `honeyguide demo --topic authentication --pages 400`
     """
-    from rich.table import Table
     from rich.text import Text
 
     from honeyguide.api.chart import terminal_chart
@@ -68,24 +62,17 @@ def demo(
             }
             for run in runs
         }
-        typer.echo(json.dumps(facts))
+        print_json(facts)
         return
     out = make_console()
-    table = Table(title=None, header_style="bold", box=None, pad_edge=False)
-    for title in ("crawl", "pages", "relevant", "harvest rate", "recall", "area", "pages/s"):
-        table.add_column(title, justify="left" if title == "crawl" else "right")
+    titles = ("crawl", "pages", "relevant", "harvest rate", "recall", "area", "pages/s")
+    rows = []
     for run in runs:
-        found = run.harvest.found
-        table.add_row(
-            run.title,
-            str(len(found)),
-            str(found[-1] if found else 0),
-            f"{run.harvest.rate:.0%}",
-            f"{run.harvest.recall:.0%}",
-            f"{run.harvest.area:.2f}",
-            f"{run.report.progress.visits / max(0.001, run.report.seconds):.0f}",
-        )
-    out.print(table)
+        harvest, speed = run.harvest, run.report.progress.visits / max(0.001, run.report.seconds)
+        shares = (f"{harvest.rate:.0%}", f"{harvest.recall:.0%}", f"{harvest.area:.2f}")
+        relevant = harvest.found[-1] if harvest.found else 0
+        rows.append((run.title, len(harvest.found), relevant, *shares, f"{speed:.0f}"))
+    print_table(titles, rows, header_style="bold")
     out.print("\nRelevant pages found, by pages visited (judged by hand, not by the crawler):")
     for line in terminal_chart({run.title: curve_points(run) for run in runs}):
         out.print(Text.from_markup(line))

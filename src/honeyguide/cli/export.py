@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from honeyguide.cli.formatting import count_noun, make_console, say
-from honeyguide.cli.options import CollectionName, JsonOption
+from honeyguide.cli.formatting import count_noun, make_console, print_json, say
+from honeyguide.cli.options import CollectionName, JsonOption, open_collection, option
 
 
 def format_names() -> list[str]:
@@ -18,44 +16,24 @@ def format_names() -> list[str]:
 
 def export(
     name: CollectionName,
-    to: Annotated[
-        Path,
-        typer.Option(
-            "--to",
-            "-o",
-            metavar="FILE",
-            help="The file to write; its ending says the format: .parquet, .csv, .jsonl "
-            "(also with .gz), .warc.gz or .warc. Or a folder, with --format.",
-        ),
-    ],
-    kind: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            "-f",
-            metavar="FORMAT",
-            help="parquet, csv, jsonl or warc.",
-            autocompletion=format_names,
-        ),
-    ] = "",
-    everything: Annotated[
-        bool,
-        typer.Option("--all", help="Every visit, failures and redirects too, not only relevant."),
-    ] = False,
-    no_text: Annotated[
-        bool, typer.Option("--no-text", help="Leave out the pages' text, the largest column.")
-    ] = False,
-    topic: Annotated[
-        str, typer.Option("--topic", metavar="NAME", help="Only pages relevant for this topic.")
-    ] = "",
-    language: Annotated[
-        str,
-        typer.Option(
-            "--language",
-            metavar="CODE",
-            help="Only pages in this language, also where it is not a wanted one; all: in any.",
-        ),
-    ] = "",
+    to: Path = option(
+        "--to -o FILE",
+        "The file to write; its ending says the format: .parquet, .csv, .jsonl "
+        "(also with .gz), .warc.gz or .warc. Or a folder, with --format.",
+    ),
+    kind: str = option(
+        "--format -f FORMAT", "parquet, csv, jsonl or warc.", "", autocompletion=format_names
+    ),
+    everything: bool = option(
+        "--all", "Every visit, failures and redirects too, not only relevant.", False
+    ),
+    no_text: bool = option("--no-text", "Leave out the pages' text, the largest column.", False),
+    topic: str = option("--topic NAME", "Only pages relevant for this topic.", ""),
+    language: str = option(
+        "--language CODE",
+        "Only pages in this language, also where it is not a wanted one; all: in any.",
+        "",
+    ),
     as_json: JsonOption = False,
 ) -> None:
     """Write the relevant pages to a file that others can use.
@@ -76,10 +54,9 @@ def export(
 
     `honeyguide export birds --to german.csv --language de`
     """
-    from honeyguide.api.collection import Collection
     from honeyguide.language_codes import language_name
 
-    collection = Collection(name)
+    collection = open_collection(name)
     with make_console(stderr=True).status("writing …") as shown:
         done = collection.export(
             to,
@@ -95,13 +72,12 @@ def export(
         say(f"honeyguide: {count_noun(done.missing, 'answer')} left out: {lost} missing")
     if as_json:
         facts = {"file": str(done.path), "format": done.format, "rows": done.rows}
-        typer.echo(json.dumps(facts | {"missing": done.missing}))
+        print_json(facts | {"missing": done.missing})
     else:
         things = "answer" if done.format == "warc" else "row"
         typer.echo(f"{count_noun(done.rows, things)} written to {done.path}.")
         if not done.rows and not everything and language not in ("", "all"):
-            say(
-                f"No relevant page in {language_name(language)}; --language all exports every language."
-            )
+            spoken = language_name(language)
+            say(f"No relevant page in {spoken}; --language all exports every language.")
         elif not done.rows and not everything:
             say("No relevant page yet; --all exports every visit.")

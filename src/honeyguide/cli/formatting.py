@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -41,20 +42,24 @@ def count_noun(number: int, noun: str, nouns: str = "") -> str:
     return f"{number} {noun if number == 1 else nouns or noun + 's'}"
 
 
-def format_time(at: float) -> str:
-    """A moment by the clock of this place; the journal may say nonsense."""
+def format_time(at: float, pattern: str = "%Y-%m-%d %H:%M:%S", never: str = "at no time") -> str:
+    """A moment in local time; ``never`` for a number that is no moment."""
     try:
-        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
+        return time.strftime(pattern, time.localtime(at))
     except (ValueError, OverflowError, OSError):
-        return "at no time"
+        return never
 
 
-def format_hour(at: float) -> str:
-    """The time of day of a moment soon, by the clock of this place."""
-    try:
-        return time.strftime("%H:%M", time.localtime(at))
-    except (ValueError, OverflowError, OSError):
-        return "some time"
+def print_table(titles: Sequence[str], rows: Iterable[Sequence[object]], **style: Any) -> None:
+    """Rows under their titles: the first column to the left, numbers to the right."""
+    from rich.table import Table
+
+    table = Table(**({"box": None, "header_style": "dim", "pad_edge": False} | style))
+    for place, title in enumerate(titles):
+        table.add_column(title, justify="right" if place else "left")
+    for row in rows:
+        table.add_row(*(safe_text(str(cell)) for cell in row))
+    make_console().print(table)
 
 
 def make_console(*, stderr: bool = False) -> Console:
@@ -66,7 +71,7 @@ def make_console(*, stderr: bool = False) -> Console:
 
 @contextmanager
 def progress_bar(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None]]:
-    """A bar while something lasts; yields what is called with how many are done, and of how many."""
+    """A bar while work lasts; yields a function of how many are done, and of how many."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -86,6 +91,11 @@ def progress_bar(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, i
 def say(text: str) -> None:
     """Talk, which is not the result: on stderr."""
     typer.echo(runnable_hints(text), err=True)
+
+
+def print_json(value: object) -> None:
+    """A result for machines: one line on stdout."""
+    typer.echo(json.dumps(value))
 
 
 def shell_quote(name: object) -> str:

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
-from typing import Annotated
 
 import typer
 
-from honeyguide.cli.formatting import count_noun, progress_bar, safe_text, say, shell_quote
-from honeyguide.cli.options import CollectionName, JsonOption
+from honeyguide.cli.formatting import (
+    count_noun,
+    print_json,
+    progress_bar,
+    safe_text,
+    say,
+    shell_quote,
+)
+from honeyguide.cli.options import CollectionName, JsonOption, open_collection, option
+from honeyguide.errors import ConfigError
 
 
 def generations(
     name: CollectionName,
-    compare: Annotated[
-        tuple[int, int] | None,
-        typer.Option("--compare", metavar="A B", help="Score the same pages with two of them."),
-    ] = None,
-    use: Annotated[
-        int | None,
-        typer.Option("--use", metavar="N", help="Make this generation the active one."),
-    ] = None,
+    compare: tuple[int, int] | None = option(
+        "--compare A B", "Score the same pages with two of them.", None
+    ),
+    use: int | None = option("--use N", "Make this generation the active one.", None),
     as_json: JsonOption = False,
 ) -> None:
     """What the strategy learned: list its model generations, compare two, or go back to one.
@@ -37,17 +39,15 @@ def generations(
 
     `honeyguide generations birds --use 3`
     """
-    from honeyguide.api.collection import Collection
     from honeyguide.api.generations import was_held_back
-    from honeyguide.errors import ConfigError
 
-    collection = Collection(name)
+    collection = open_collection(name)
     if use is not None and compare is not None:
         raise ConfigError("--use and --compare cannot be combined")
     if use is not None:
         collection.use(use)
         if as_json:
-            typer.echo(json.dumps({"live": use}))
+            print_json({"live": use})
         else:
             say(
                 f"Generation {use} is active from now on. The next crawl continues training from "
@@ -58,7 +58,7 @@ def generations(
     if compare is not None:
         found = collection.compare(*compare)
         if as_json:
-            typer.echo(json.dumps(asdict(found)))
+            print_json(asdict(found))
             return
         typer.echo(
             f"On {count_noun(found.pages, 'page')}, {found.changed} change between "
@@ -67,8 +67,9 @@ def generations(
         if found.errors:
             one, other = found.errors
             typer.echo(
-                f"Mean squared error on {count_noun(found.labels, 'label')}: generation {found.one} "
-                f"{one:.3f}, generation {found.other} {other:.3f} (less is better)."
+                f"Mean squared error on {count_noun(found.labels, 'label')}: "
+                f"generation {found.one} {one:.3f}, generation {found.other} {other:.3f} "
+                "(less is better)."
             )
             say(
                 "Both may have been trained on these labels, the later one on more of them, and "
@@ -76,22 +77,21 @@ def generations(
                 f"generations {shell_quote(name)}"
             )
         for moved in found.moved:
-            told = "" if moved.label is None else f"  you: {moved.label:g}"
-            typer.echo(f"  {moved.one:.2f} → {moved.other:.2f}{told}  {safe_text(moved.url)}")
+            label = "" if moved.label is None else f"  you: {moved.label:g}"
+            typer.echo(f"  {moved.one:.2f} → {moved.other:.2f}{label}  {safe_text(moved.url)}")
         return
     rows = collection.generations()
     if as_json:
-        typer.echo(json.dumps([asdict(row) for row in rows]))
+        print_json([asdict(row) for row in rows])
         return
     typer.echo("  no.  strategy    relevant, of pages it scored    what it was trained on")
     for row in rows:
-        kept = row.generation
+        known = row.generation
         mark = "*" if row.live else " "
         harvest = f"{row.relevant / row.visits:.0%} of {row.visits}" if row.visits else "no pages"
-        gone = "" if kept.size else " (only this note is kept)"
-        typer.echo(
-            f"{mark}{kept.number:4d}  {safe_text(kept.name)}  {harvest:>14}  {safe_text(kept.note)}{gone}"
-        )
+        gone = "" if known.size else " (only this note is kept)"
+        head = f"{mark}{known.number:4d}  {safe_text(known.name)}  {harvest:>14}"
+        typer.echo(f"{head}  {safe_text(known.note)}{gone}")
     say("* is active.")
     if any("untried" in row.generation.note for row in rows):
         say(
@@ -120,13 +120,12 @@ def judge(name: CollectionName, as_json: JsonOption = False) -> None:
 
     `honeyguide judge birds`
     """
-    from honeyguide.api.collection import Collection
 
-    collection = Collection(name)
+    collection = open_collection(name)
     with progress_bar("judging", quiet=as_json) as show:
         done = collection.judge(show)
     if as_json:
-        typer.echo(json.dumps(done._asdict()))
+        print_json(done._asdict())
         return
     if done.warning:
         say(f"honeyguide: {safe_text(done.warning)}")

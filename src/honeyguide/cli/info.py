@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import platform
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from honeyguide.cli.formatting import say
-from honeyguide.cli.options import JsonOption
+from honeyguide.cli.formatting import print_json, say
+from honeyguide.cli.options import JsonOption, argument, open_collection
+from honeyguide.errors import ConfigError, suggest_name
 
 
 def version(as_json: JsonOption = False) -> None:
@@ -23,7 +22,7 @@ def version(as_json: JsonOption = False) -> None:
 
     if as_json:
         facts = {"honeyguide": __version__, "python": platform.python_version()}
-        typer.echo(json.dumps(facts))
+        print_json(facts)
     else:
         typer.echo(f"Honeyguide {__version__} on Python {platform.python_version()}")
 
@@ -47,15 +46,9 @@ def table_names() -> list[str]:
 
 
 def settings(
-    table: Annotated[
-        str,
-        typer.Argument(
-            metavar="TABLE",
-            help="Only this table: topic, crawl, scope, …",
-            autocompletion=table_names,
-            show_default=False,
-        ),
-    ] = "",
+    table: str = argument(
+        "TABLE", "Only this table: topic, crawl, scope, …", "", autocompletion=table_names
+    ),
     as_json: JsonOption = False,
 ) -> None:
     """Print every key that a topic.toml may have, with its default and meaning.
@@ -70,7 +63,6 @@ def settings(
 
     from honeyguide.cli.formatting import make_console
     from honeyguide.config.topic_file import settings_tables, to_toml
-    from honeyguide.errors import ConfigError, suggest_name
 
     known = settings_tables()
     wanted = table.strip("[]")
@@ -90,7 +82,7 @@ def settings(
             }
             for each in shown
         }
-        typer.echo(json.dumps(facts))
+        print_json(facts)
         return
     out = make_console()
     for each in shown:
@@ -115,9 +107,7 @@ def settings(
 
 
 def strategies(
-    name: Annotated[
-        Path | None, typer.Argument(metavar="[NAME]", help="A collection.", show_default=False)
-    ] = None,
+    name: Path | None = argument("[NAME]", "A collection.", None),
     as_json: JsonOption = False,
 ) -> None:
     """List the strategies, and which of them the topic has enough input for.
@@ -128,10 +118,9 @@ def strategies(
 
     `honeyguide strategies birds`
     """
-    from honeyguide.api.collection import Collection
     from honeyguide.crawl.from_settings import strategy_choices
 
-    collection = Collection(name) if name is not None else None
+    collection = open_collection(name) if name is not None else None
     topic = asdict(collection.settings.topic) if collection is not None else {}
     found = strategy_choices(topic)
     if as_json:
@@ -140,7 +129,7 @@ def strategies(
             | ({"missing": c.missing} if collection is not None else {})
             for c in found
         ]
-        typer.echo(json.dumps(rows))
+        print_json(rows)
         return
     chosen = collection.settings.crawl.strategy if collection is not None else ""
     starts = {c.name: _start_hint(c.traits.needs, c.missing, collection is not None) for c in found}

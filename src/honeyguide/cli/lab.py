@@ -3,32 +3,73 @@
 from __future__ import annotations
 
 import errno
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from honeyguide.cli.formatting import count_noun, make_console, progress_bar, safe_text, say
+from honeyguide.cli.formatting import (
+    count_noun,
+    print_json,
+    print_table,
+    progress_bar,
+    safe_text,
+    say,
+)
 from honeyguide.cli.options import (
-    AliasesOption,
     CliCommand,
     CliGroup,
-    DisallowOption,
-    ErrorsOption,
     JsonOption,
-    OpenLinksOption,
-    RobotsOption,
-    StripOption,
-    robots_text,
+    argument,
+    open_collection,
+    option,
 )
+from honeyguide.errors import ConfigError
 
 if TYPE_CHECKING:
     from honeyguide.lab.responses import ServingOptions
     from honeyguide.lab.search_engine import LabSearchEngine
     from honeyguide.lab.web import LabWeb
+
+
+DisallowOption = Annotated[
+    list[str] | None, option("--disallow PATH", "Disallow a path for all crawlers; repeat it.")
+]
+RobotsOption = Annotated[
+    Path | None, option("--robots FILE", "robots.txt of every host.", show_default=False)
+]
+StripOption = Annotated[
+    list[str] | None,
+    option("--strip RULE", "Elements to leave out: tag#id, tag.class, tag[name=value]."),
+]
+AliasesOption = Annotated[
+    list[Path] | None,
+    option("--aliases FILE", "Redirects: JSON lines with alias and url; repeat it."),
+]
+ErrorsOption = Annotated[
+    float, option("--errors SHARE", "Share of answers that fail with 503.", min=0, max=1)
+]
+OpenLinksOption = Annotated[bool, option("--open", "Keep links to pages that were not recorded.")]
+
+
+def robots_text(robots: Path | None, disallow: Sequence[str] | None) -> str:
+    """What every host's robots.txt says; '': its own."""
+    text = ""
+    if robots is not None:
+        try:
+            text = robots.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"--robots: {robots} cannot be read: {error}") from error
+    for path in disallow or ():
+        if not path.startswith("/") or "\n" in path:
+            raise ConfigError(f"--disallow: a path begins with a slash, not {path!r}")
+    if disallow:
+        lines = "".join(f"Disallow: {path}\n" for path in disallow)
+        # Groups for the same crawlers are read as one.
+        text = f"{text.rstrip()}\n\nUser-agent: *\n{lines}".lstrip()
+    return text
 
 
 # --------------------------------------------------------------------------------------------------
@@ -58,80 +99,44 @@ def count_jobs(what: str, out: Path) -> Iterator[Callable[[int, int], None]]:
 
 
 def compare_strategies(
-    web: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="FILE", help="Recorded webs, one comparison each; none: the demo."),
-    ] = None,
-    made: Annotated[
-        list[str] | None,
-        typer.Option("--made", metavar="PLAN", help="A synthetic web, such as seed=7,pages=5000."),
-    ] = None,
-    topic: Annotated[
-        list[str] | None,
-        typer.Option("--topic", "-t", metavar="LABEL", help="A label of its pages; repeat it."),
-    ] = None,
-    strategy: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--strategy", "-s", metavar="NAME", help="Strategy or reference to compare; repeat it."
-        ),
-    ] = None,
-    draws: Annotated[int, typer.Option("--draws", metavar="N", min=1, help="Sets of seeds.")] = 5,
-    budget: Annotated[
-        int,
-        typer.Option(
-            "--budget",
-            "-n",
-            metavar="N",
-            min=0,
-            help="Visits; 0: as many as there are relevant pages.",
-        ),
-    ] = 0,
-    seeds: Annotated[
-        int, typer.Option("--seeds", metavar="N", min=1, help="Seeds drawn per set.")
-    ] = 3,
-    seed: Annotated[
-        list[str] | None,
-        typer.Option("--seed", metavar="URL", help="Fixed seeds instead of drawn ones."),
-    ] = None,
-    baseline: Annotated[
-        str,
-        typer.Option(
-            "--baseline",
-            metavar="NAME",
-            help="Baseline for the differences; otherwise the best.",
-            show_default=False,
-        ),
-    ] = "",
-    count: Annotated[
-        int, typer.Option("--to", metavar="K", min=1, help="Count the visits to K relevant pages.")
-    ] = 10,
+    web: list[Path] | None = argument(
+        "FILE", "Recorded webs, one comparison each; none: the demo.", None
+    ),
+    made: list[str] | None = option(
+        "--made PLAN", "A synthetic web, such as seed=7,pages=5000.", None
+    ),
+    topic: list[str] | None = option("--topic -t LABEL", "A label of its pages; repeat it.", None),
+    strategy: list[str] | None = option(
+        "--strategy -s NAME", "Strategy or reference to compare; repeat it.", None
+    ),
+    draws: int = option("--draws N", "Sets of seeds.", 5, min=1),
+    budget: int = option(
+        "--budget -n N", "Visits; 0: as many as there are relevant pages.", 0, min=0
+    ),
+    seeds: int = option("--seeds N", "Seeds drawn per set.", 3, min=1),
+    seed: list[str] | None = option("--seed URL", "Fixed seeds instead of drawn ones.", None),
+    baseline: str = option(
+        "--baseline NAME",
+        "Baseline for the differences; otherwise the best.",
+        "",
+        show_default=False,
+    ),
+    count: int = option("--to K", "Count the visits to K relevant pages.", 10, min=1),
     disallow: DisallowOption = None,
     robots: RobotsOption = None,
     strip: StripOption = None,
     aliases: AliasesOption = None,
     errors: ErrorsOption = 0.0,
-    latency: Annotated[
-        float,
-        typer.Option("--latency", metavar="S", min=0, help="Simulated seconds until an answer."),
-    ] = 0.0,
-    delay: Annotated[
-        float,
-        typer.Option(
-            "--delay",
-            metavar="S",
-            min=0,
-            help="Simulated delay between requests to a host; 0: the best candidate always goes "
-            "first.",
-        ),
-    ] = 0.0,
-    open_: OpenLinksOption = False,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Results.")] = Path(
-        "comparison"
+    latency: float = option("--latency S", "Simulated seconds until an answer.", 0.0, min=0),
+    delay: float = option(
+        "--delay S",
+        "Simulated delay between requests to a host; 0: the best candidate always goes first.",
+        0.0,
+        min=0,
     ),
-    workers: Annotated[
-        int, typer.Option("--workers", metavar="N", min=0, help="0: all cores.")
-    ] = 0,
+    open_: OpenLinksOption = False,
+    out: Path = option("--out -o DIR", "Results.", Path("comparison")),
+    workers: int = option("--workers N", "0: all cores.", 0, min=0),
     as_json: JsonOption = False,
 ) -> None:
     """Run strategies on the same webs and topics, in simulated time, and compare them.
@@ -152,7 +157,6 @@ def compare_strategies(
     -s honeyguide -s honeyguide:engine=lab,queries=2`
     """
     from honeyguide import registry
-    from honeyguide.errors import ConfigError
     from honeyguide.lab.compare import CrawlTrial, WebSpec
     from honeyguide.lab.compare import run_comparison as run
     from honeyguide.lab.report import build_report, markdown_table, write_report
@@ -204,7 +208,7 @@ def compare_strategies(
     found = build_report(results, tuple(REFERENCE_STRATEGIES), baseline, count)
     write_report(results, out, found)
     if as_json:
-        typer.echo(json.dumps(found.to_json()))
+        print_json(found.to_json())
     else:
         typer.echo(markdown_table(found.all, found), nl=False)
         say(f"Curves and tables per topic: {out}/report.md")
@@ -216,15 +220,9 @@ def compare_strategies(
 
 
 def compare_overlap(
-    first: Annotated[
-        Path, typer.Argument(metavar="A", help="A collection's folder.", show_default=False)
-    ],
-    second: Annotated[
-        Path, typer.Argument(metavar="B", help="Another collection's folder.", show_default=False)
-    ],
-    most: Annotated[
-        int, typer.Option("--most", metavar="N", min=1, help="Relevant pages of each to compare.")
-    ] = 5000,
+    first: Path = argument("A", "A collection's folder."),
+    second: Path = argument("B", "Another collection's folder."),
+    most: int = option("--most N", "Relevant pages of each to compare.", 5000, min=1),
     as_json: JsonOption = False,
 ) -> None:
     """Compare what two crawls found: sites, documents and key words they share.
@@ -237,29 +235,22 @@ def compare_overlap(
     """
     from dataclasses import asdict
 
-    from rich.table import Table
-
-    from honeyguide.api.collection import Collection
     from honeyguide.lab.overlap import measure_overlap as measure
 
-    one, two = Collection(first), Collection(second)
+    one, two = open_collection(first), open_collection(second)
     found = measure(one, two, most)
     if as_json:
-        typer.echo(json.dumps(asdict(found)))
+        print_json(asdict(found))
         return
-    table = Table(box=None, header_style="dim", pad_edge=False)
-    table.add_column("")
-    for name in (one.name, two.name):
-        table.add_column(safe_text(name), justify="right")
-        table.add_column("of them shared", justify="right")
-    for what, row in (
-        ("sites", found.sites),
-        ("documents", found.documents),
-        ("key words", found.words),
-    ):
-        here, there = row.shares
-        table.add_row(what, str(row.first), f"{here:.1%}", str(row.second), f"{there:.1%}")
-    make_console().print(table)
+    shared = "of them shared"
+    counts = {"sites": found.sites, "documents": found.documents, "key words": found.words}
+    print_table(
+        ("", safe_text(one.name), shared, safe_text(two.name), shared),
+        [
+            (what, row.first, f"{row.shares[0]:.1%}", row.second, f"{row.shares[1]:.1%}")
+            for what, row in counts.items()
+        ],
+    )
 
 
 # --------------------------------------------------------------------------------------------------
@@ -274,65 +265,33 @@ app = typer.Typer(
 )
 
 
-@app.callback()
-def lab_group() -> None:
-    """Recorded webs, served locally, to try and compare crawlers."""
-
-
 app.command("compare", cls=CliCommand)(compare_strategies)
 app.command("overlap", cls=CliCommand)(compare_overlap)
 
 
 @app.command("serve", cls=CliCommand)
 def serve_lab(
-    web: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="FILE",
-            help="WARC files or gzip'd JSON lines; none: the embedded demo web.",
-            show_default=False,
-        ),
-    ] = None,
-    made: Annotated[
-        str,
-        typer.Option(
-            "--made", metavar="PLAN", help="A synthetic web instead: seed=7,pages=100000."
-        ),
-    ] = "",
-    port: Annotated[
-        int, typer.Option("--port", "-p", metavar="N", help="0: any free port.")
-    ] = 8787,
-    latency: Annotated[
-        float, typer.Option("--latency", metavar="S", help="Seconds before an answer.", min=0)
-    ] = 0.0,
+    web: list[Path] | None = argument(
+        "FILE", "WARC files or gzip'd JSON lines; none: the embedded demo web.", None
+    ),
+    made: str = option("--made PLAN", "A synthetic web instead: seed=7,pages=100000.", ""),
+    port: int = option("--port -p N", "0: any free port.", 8787),
+    latency: float = option("--latency S", "Seconds before an answer.", 0.0, min=0),
     disallow: DisallowOption = None,
     robots: RobotsOption = None,
     strip: StripOption = None,
     aliases: AliasesOption = None,
     errors: ErrorsOption = 0.0,
-    closed: Annotated[
-        bool, typer.Option("--closed", help="Take out links to pages that were not recorded.")
-    ] = False,
-    engine: Annotated[
-        bool, typer.Option("--engine", help="Also serve a search engine, at search.lab.")
-    ] = False,
-    reach: Annotated[
-        float,
-        typer.Option("--engine-reach", metavar="SHARE", help="Share of the pages in its index."),
-    ] = 1.0,
-    thinks: Annotated[
-        float,
-        typer.Option("--engine-latency", metavar="S", min=0, help="Seconds until it answers."),
-    ] = 0.0,
-    fault: Annotated[
-        str,
-        typer.Option(
-            "--engine-fault",
-            metavar="HOW",
-            help="down, slow, limited, garbage, html, million or hostile.",
-            show_default=False,
-        ),
-    ] = "",
+    closed: bool = option("--closed", "Take out links to pages that were not recorded.", False),
+    engine: bool = option("--engine", "Also serve a search engine, at search.lab.", False),
+    reach: float = option("--engine-reach SHARE", "Share of the pages in its index.", 1.0),
+    thinks: float = option("--engine-latency S", "Seconds until it answers.", 0.0, min=0),
+    fault: str = option(
+        "--engine-fault HOW",
+        "down, slow, limited, garbage, html, million or hostile.",
+        "",
+        show_default=False,
+    ),
 ) -> None:
     """Serve a recorded web under its own host names, as a forward proxy for any crawler.
 
@@ -351,7 +310,6 @@ def serve_lab(
     `honeyguide lab serve --engine` then
     `curl 'http://127.0.0.1:8787/search?q=borg+backup&format=json'`
     """
-    from honeyguide.errors import ConfigError
     from honeyguide.lab.responses import ServingOptions
     from honeyguide.lab.search_engine import LAB_ENGINE_URL
     from honeyguide.lab.server import serve_web
@@ -378,22 +336,24 @@ def serve_lab(
         else load_demo_web()
     )
     say(f"{count_noun(len(served), 'page')} on {count_noun(len(served.hosts), 'host')}")
-    beside = _build_engine(served, serving, reach, thinks, fault) if engine or fault else None
+    search_engine = (
+        _build_engine(served, serving, reach, thinks, fault) if engine or fault else None
+    )
 
     def announce(address: str) -> None:
         say(
             f"serving at {address}; crawl it with: honeyguide new NAME --lab {address}, or "
             "use it as HTTP proxy. Ctrl-C ends it."
         )
-        if beside is not None:
+        if search_engine is not None:
             say(
-                f"a search engine with {count_noun(len(beside.index), 'page')} answers at "
+                f"a search engine with {count_noun(len(search_engine.index), 'page')} answers at "
                 f"{address}/search?q=…&format=json; for a crawl of this web, in its topic.toml:\n"
                 f'\n[search]\nengine = "searxng"\nurl = "{LAB_ENGINE_URL}"\n'
             )
 
     try:
-        serve_web(served, port=port, serving=serving, engine=beside, ready=announce)
+        serve_web(served, port=port, serving=serving, engine=search_engine, ready=announce)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise ConfigError(

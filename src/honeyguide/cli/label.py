@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
-from honeyguide.cli.formatting import count_noun, make_console, safe_text, say, shell_quote
-from honeyguide.cli.options import CollectionName, JsonOption
+from honeyguide.cli.formatting import (
+    count_noun,
+    make_console,
+    print_json,
+    safe_text,
+    say,
+    shell_quote,
+)
+from honeyguide.cli.options import CollectionName, JsonOption, argument, open_collection, option
 from honeyguide.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -26,24 +32,13 @@ _MAX_NAMED = 5
 
 def label(
     name: CollectionName,
-    file: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="FILE",
-            help="CSV (url,label; also ; or tabs) or JSON lines; - for stdin.",
-            show_default=False,
-        ),
-    ] = None,
-    good: Annotated[
-        list[str] | None, typer.Option("--good", "-g", metavar="URL", help="A relevant page.")
-    ] = None,
-    bad: Annotated[
-        list[str] | None, typer.Option("--bad", "-b", metavar="URL", help="One that is not.")
-    ] = None,
-    by: Annotated[str, typer.Option("--by", metavar="WHO", help="Name of the labeller.")] = "user",
-    topic: Annotated[
-        str, typer.Option("--topic", metavar="NAME", help="The topic, if there are several.")
-    ] = "",
+    file: Path | None = argument(
+        "FILE", "CSV (url,label; also ; or tabs) or JSON lines; - for stdin.", None
+    ),
+    good: list[str] | None = option("--good -g URL", "A relevant page.", None),
+    bad: list[str] | None = option("--bad -b URL", "One that is not.", None),
+    by: str = option("--by WHO", "Name of the labeller.", "user"),
+    topic: str = option("--topic NAME", "The topic, if there are several.", ""),
     as_json: JsonOption = False,
 ) -> None:
     """Label pages as relevant or not; also while a crawl is running.
@@ -59,12 +54,10 @@ def label(
 
     `honeyguide label birds --topic bats --good https://example.org/pipistrelle`
     """
-    from honeyguide.api.collection import Collection
     from honeyguide.api.labels import label_with_conflicts
     from honeyguide.cli.label_file import read_labels
-    from honeyguide.errors import ConfigError
 
-    collection = Collection(name)
+    collection = open_collection(name)
     if collection.topics and not topic:
         raise ConfigError(f"for which topic? Say --topic {' or '.join(collection.topics)}")
     pairs = [(url, 1.0) for url in good or []] + [(url, 0.0) for url in bad or []]
@@ -76,12 +69,10 @@ def label(
     done, opposed = label_with_conflicts(collection.folder, collection.settings, pairs, by, topic)
     if as_json:
         facts = {"labels": done.kept, "not_fetched": done.unfetched, "contradicting": len(opposed)}
-        typer.echo(json.dumps(facts))
+        print_json(facts)
         return
     typer.echo(f"{count_noun(done.kept, 'label')} saved.")
-    if not collection.learns:
-        strategy = collection.settings.crawl.strategy
-        say(f"The strategy {strategy!r} does not learn; labels appear in status and exports.")
+    _say_if_unlearned(collection)
     if done.overruled:
         verb = "overrules" if done.overruled == 1 else "overrule"
         say(f"{done.overruled} of them {verb} topic.good or topic.bad; the label counts.")
@@ -99,13 +90,19 @@ def label(
         )
 
 
+def _say_if_unlearned(collection: Collection) -> None:
+    if not collection.learns:
+        strategy = collection.settings.crawl.strategy
+        say(f"The strategy {strategy!r} does not learn; labels appear in status and exports.")
+
+
 def report_contradictions(opposed: Sequence[LabelConflict]) -> None:
     """Say whom these labels contradict: what most say counts, and of a tie the newest, and that
     should not go unnoticed."""
     for mine, theirs, counts in opposed[:_MAX_NAMED]:
-        said = "relevant" if theirs.value >= 0.5 else "not relevant"
+        word = "relevant" if theirs.value >= 0.5 else "not relevant"
         now = "now your label counts" if counts else "more people say so, and that counts"
-        say(f"{safe_text(theirs.by)} called {safe_text(mine.url)} {said}; {now}.")
+        say(f"{safe_text(theirs.by)} called {safe_text(mine.url)} {word}; {now}.")
     if len(opposed) > _MAX_NAMED:
         say(
             f"{len(opposed) - _MAX_NAMED} more contradict other people's labels; the majority "
@@ -126,19 +123,14 @@ _ANSWERS = {"y": 1.0, "yes": 1.0, "n": 0.0, "no": 0.0, "s": None, "skip": None, 
 
 def ask(
     name: CollectionName,
-    number: Annotated[
-        int, typer.Option("--count", "-n", metavar="N", min=1, max=100, help="How many pages.")
-    ] = 5,
-    by: Annotated[str, typer.Option("--by", metavar="WHO", help="Name of the labeller.")] = "user",
-    about: Annotated[
-        str,
-        typer.Option(
-            "--about",
-            metavar="KIND",
-            help="mixed, uncertainty, disagreement (of page and link), novelty (of the host), or "
-            "agreement (pages that others labelled).",
-        ),
-    ] = "mixed",
+    number: int = option("--count -n N", "How many pages.", 5, min=1, max=100),
+    by: str = option("--by WHO", "Name of the labeller.", "user"),
+    about: str = option(
+        "--about KIND",
+        "mixed, uncertainty, disagreement (of page and link), novelty (of the "
+        "host), or agreement (pages that others labelled).",
+        "mixed",
+    ),
     as_json: JsonOption = False,
 ) -> None:
     """Ask you about the pages whose labels would help most; also while a crawl is running.
@@ -153,14 +145,13 @@ def ask(
 
     `honeyguide ask birds --count 20 --by ada`
     """
-    from honeyguide.api.collection import Collection
 
-    collection = Collection(name)
+    collection = open_collection(name)
     if about not in _QUESTION_KINDS:
         raise ConfigError(f"--about {about!r} is none of {', '.join(_QUESTION_KINDS)}")
     left, questions = collection.ask(number, by=by, choice=cast("LabelQueryKind", about))
     if as_json:
-        typer.echo(json.dumps({"left": left, "questions": [_question_facts(q) for q in questions]}))
+        print_json({"left": left, "questions": [_question_facts(q) for q in questions]})
         return
     if left is not None:
         budget = collection.settings.learn.budget
@@ -187,7 +178,7 @@ def _ask_each(collection: Collection, questions: list[LabelQuestion], by: str) -
     from honeyguide.api.labels import label_with_conflicts
     from honeyguide.learning.label_queries import best_topic
 
-    kept = 0
+    saved = 0
     try:
         for place, question in enumerate(questions, 1):
             _show_question(question)
@@ -201,26 +192,27 @@ def _ask_each(collection: Collection, questions: list[LabelQuestion], by: str) -
                     collection.folder, collection.settings, question.row.url, by, "skip", topic
                 )
             elif isinstance(answer, float):
-                said = [(question.row.url, answer)]
+                answers = [(question.row.url, answer)]
                 folder, settings = collection.folder, collection.settings
-                _, opposed = label_with_conflicts(folder, settings, said, by, topic)
-                kept += 1
+                _, opposed = label_with_conflicts(folder, settings, answers, by, topic)
+                saved += 1
                 report_contradictions(opposed)
     except (typer.Abort, KeyboardInterrupt):
         say("")  # Ctrl-C, or the terminal is gone: end the line of the question
-    typer.echo(f"{count_noun(kept, 'label')} saved.")
-    if kept and not collection.learns:
-        strategy = collection.settings.crawl.strategy
-        say(f"The strategy {strategy!r} does not learn; labels appear in status and exports.")
+    typer.echo(f"{count_noun(saved, 'label')} saved.")
+    if saved:
+        _say_if_unlearned(collection)
 
 
 def _prompt_answer(text: str) -> float | str | None:
+    from honeyguide.cli.terminal import prompt_line
+
     while True:
-        said = typer.prompt(text, default="", show_default=False, err=True).strip().lower()
-        if said in ("q", "quit"):
+        answer = prompt_line(text).lower()
+        if answer in ("q", "quit"):
             return "quit"
-        if said in _ANSWERS:
-            return _ANSWERS[said]
+        if answer in _ANSWERS:
+            return _ANSWERS[answer]
         say("  y: it is; n: it is not; s or Enter: skip it; q: no more questions.")
 
 

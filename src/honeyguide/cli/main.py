@@ -11,20 +11,19 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import Annotated
 
 import typer
 
 from honeyguide.cli import info
 from honeyguide.cli.formatting import safe_text, say
-from honeyguide.cli.options import CliCommand, CliGroup
+from honeyguide.cli.options import CliCommand, CliGroup, option
 from honeyguide.errors import HoneyguideError
 
 COMMAND_MODULES = {
     "new": "new", "crawl": "crawl", "status": "status", "explain": "status", "export": "export",
     "label": "label", "ask": "label", "judge": "generations", "train": "categories",
-    "classify": "categories", "serve": "serve", "watch": "watch", "changes": "changes",
-    "diff": "changes", "history": "changes", "strategies": "info", "generations": "generations",
+    "classify": "categories", "serve": "crawl", "watch": "watch", "changes": "watch",
+    "diff": "watch", "history": "watch", "strategies": "info", "generations": "generations",
     "settings": "info", "demo": "demo", "lab": "lab", "ontology": "ontology",
     "queries": "queries", "cluster": "cluster", "version": "info",
 }  # fmt: skip
@@ -56,15 +55,9 @@ def build_application(only: str = "") -> typer.Typer:
 
 
 def common_options(
-    told: Annotated[
-        bool,
-        typer.Option(
-            "--version",
-            help="Print the version.",
-            callback=info.show_version,
-            is_eager=True,
-        ),
-    ] = False,
+    version: bool = option(
+        "--version", "Print the version.", False, callback=info.show_version, is_eager=True
+    ),
 ) -> None:
     """What every command has in common: nothing but ``--version``."""
 

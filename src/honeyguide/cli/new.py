@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from honeyguide.cli.formatting import count_noun, say, shell_quote
-from honeyguide.cli.options import CollectionName, JsonOption, strategy_choices
+from honeyguide.cli.formatting import count_noun, print_json, say, shell_quote
+from honeyguide.cli.options import (
+    CollectionName,
+    JsonOption,
+    option,
+    strategy_choices,
+)
+from honeyguide.errors import ConfigError
 
 if TYPE_CHECKING:
     from honeyguide.api.collection import Collection
@@ -27,103 +32,44 @@ ONLY_BAD = (
 
 def new(
     name: CollectionName,
-    seed: Annotated[
-        list[str] | None,
-        typer.Option("--seed", "-s", metavar="URL", help="Where to start; repeat it."),
-    ] = None,
-    seeds: Annotated[
-        Path | None,
-        typer.Option("--seeds", metavar="FILE", help="A file with one address per line."),
-    ] = None,
-    keyword: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--keyword", "-k", metavar="WORDS", help="A word or phrase of the topic; repeat it."
-        ),
-    ] = None,
-    description: Annotated[
-        str, typer.Option("--description", "-d", metavar="TEXT", help="The topic in a sentence.")
-    ] = "",
-    good: Annotated[
-        list[str] | None,
-        typer.Option("--good", "-g", metavar="URL", help="A page that is what you want."),
-    ] = None,
-    bad: Annotated[
-        list[str] | None, typer.Option("--bad", "-b", metavar="URL", help="A page that is not.")
-    ] = None,
-    good_file: Annotated[
-        list[str] | None,
-        typer.Option("--good-file", metavar="FILE", help="The same as a file, HTML or text."),
-    ] = None,
-    bad_file: Annotated[
-        list[str] | None, typer.Option("--bad-file", metavar="FILE", help="A file that is not.")
-    ] = None,
-    ontology: Annotated[
-        str, typer.Option("--ontology", metavar="FILE", help="An ontology; or cell, mammal.")
-    ] = "",
-    concept: Annotated[
-        str, typer.Option("--concept", metavar="NAME", help="The topic's concept in it.")
-    ] = "",
-    model: Annotated[
-        str,
-        typer.Option("--model", metavar="FOLDER", help="A model from `honeyguide train`."),
-    ] = "",
-    category: Annotated[
-        list[str] | None,
-        typer.Option("--category", metavar="NAME", help="The topic's category in it; repeat it."),
-    ] = None,
-    contact: Annotated[
-        str,
-        typer.Option(
-            "--contact", "-c", metavar="WHO", help="Your e-mail or web page; sites see it."
-        ),
-    ] = "",
-    language: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--language", metavar="CODE", help="Only pages in this language, such as tr; repeat it."
-        ),
-    ] = None,
-    keyword_language: Annotated[
-        str,
-        typer.Option(
-            "--keyword-language",
-            metavar="CODE",
-            help="Language of the keywords; otherwise the first --language, or en.",
-        ),
-    ] = "",
-    words_: Annotated[str, typer.Option("--words", hidden=True)] = "",
-    strategy: Annotated[
-        str,
-        typer.Option(
-            "--strategy",
-            metavar="NAME",
-            help="How to decide: {strategies}.",
-            autocompletion=strategy_choices,
-        ),
-    ] = "",
-    pages: Annotated[
-        int, typer.Option("--pages", "-n", metavar="N", help="Stop after so many visits.")
-    ] = 1000,
-    search_engine: Annotated[
-        str,
-        typer.Option(
-            "--search-engine",
-            metavar="NAME",
-            help="Also query searxng, brave or json; see the docs.",
-        ),
-    ] = "",
-    search_url: Annotated[
-        str, typer.Option("--search-url", metavar="URL", help="The address of its API.")
-    ] = "",
-    query: Annotated[
-        list[str] | None,
-        typer.Option("--query", "-q", metavar="WORDS", help="A first query for it; repeat it."),
-    ] = None,
-    lab: Annotated[
-        str,
-        typer.Option("--lab", metavar="URL", help="Crawl a running `honeyguide lab serve`."),
-    ] = "",
+    seed: list[str] | None = option("--seed -s URL", "Where to start; repeat it.", None),
+    seeds: Path | None = option("--seeds FILE", "A file with one address per line.", None),
+    keyword: list[str] | None = option(
+        "--keyword -k WORDS", "A word or phrase of the topic; repeat it.", None
+    ),
+    description: str = option("--description -d TEXT", "The topic in a sentence.", ""),
+    good: list[str] | None = option("--good -g URL", "A page that is what you want.", None),
+    bad: list[str] | None = option("--bad -b URL", "A page that is not.", None),
+    good_file: list[str] | None = option(
+        "--good-file FILE", "The same as a file, HTML or text.", None
+    ),
+    bad_file: list[str] | None = option("--bad-file FILE", "A file that is not.", None),
+    ontology: str = option("--ontology FILE", "An ontology; or cell, mammal.", ""),
+    concept: str = option("--concept NAME", "The topic's concept in it.", ""),
+    model: str = option("--model FOLDER", "A model from `honeyguide train`.", ""),
+    category: list[str] | None = option(
+        "--category NAME", "The topic's category in it; repeat it.", None
+    ),
+    contact: str = option("--contact -c WHO", "Your e-mail or web page; sites see it.", ""),
+    language: list[str] | None = option(
+        "--language CODE", "Only pages in this language, such as tr; repeat it.", None
+    ),
+    keyword_language: str = option(
+        "--keyword-language CODE",
+        "Language of the keywords; otherwise the first --language, or en.",
+        "",
+    ),
+    words_: str = option("--words", "", "", hidden=True),
+    strategy: str = option(
+        "--strategy NAME", "How to decide: {strategies}.", "", autocompletion=strategy_choices
+    ),
+    pages: int = option("--pages -n N", "Stop after so many visits.", 1000),
+    search_engine: str = option(
+        "--search-engine NAME", "Also query searxng, brave or json; see the docs.", ""
+    ),
+    search_url: str = option("--search-url URL", "The address of its API.", ""),
+    query: list[str] | None = option("--query -q WORDS", "A first query for it; repeat it.", None),
+    lab: str = option("--lab URL", "Crawl a running `honeyguide lab serve`.", ""),
     as_json: JsonOption = False,
 ) -> None:
     """Make a collection. Asks for what is missing.
@@ -140,7 +86,6 @@ def new(
     """
     from honeyguide.api.create import create, ensure_vacant, lab_address, language_hints
     from honeyguide.api.user_urls import parse_seed_url
-    from honeyguide.errors import ConfigError
 
     folder = name.parent if name.name == "topic.toml" else name
     ensure_vacant(folder)
@@ -195,7 +140,7 @@ def new(
     for remark in (*language_hints(collection.settings.topic), *_engine_consent(collection)):
         say(f"Note: {remark}")
     if as_json:
-        typer.echo(json.dumps({"collection": str(collection.folder)}))
+        print_json({"collection": str(collection.folder)})
         return
     if asking:
         _show_collection(collection)
@@ -207,8 +152,6 @@ def new(
 
 def _search_table(engine: str, url: str, queries: list[str]) -> dict[str, Any]:
     """The table for the engine; an address without a name is that of a SearXNG."""
-    from honeyguide.errors import ConfigError
-
     asked = [text.strip() for text in queries if text.strip()]
     if not engine and asked and not url:
         raise ConfigError(
@@ -225,7 +168,6 @@ def _search_table(engine: str, url: str, queries: list[str]) -> dict[str, Any]:
 def _engine_consent(collection: Collection) -> list[str]:
     """Who types an engine's address here wants it asked; what hinders that."""
     from honeyguide.api.search import allow_engine
-    from honeyguide.errors import ConfigError
 
     try:
         allow_engine(collection.settings, collection.folder)
@@ -260,8 +202,6 @@ def _show_collection(collection: Collection) -> None:
 
 
 def _read_seed_file(path: Path) -> list[str]:
-    from honeyguide.errors import ConfigError
-
     try:
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:

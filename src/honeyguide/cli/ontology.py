@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from honeyguide.cli.options import CliCommand, CliGroup, JsonOption
+from honeyguide.cli.formatting import print_json
+from honeyguide.cli.options import CliCommand, CliGroup, JsonOption, argument, option
+from honeyguide.errors import ConfigError
 
 if TYPE_CHECKING:
     from honeyguide.config.settings import TopicSettings
@@ -28,29 +29,11 @@ def ontology_group() -> None:
 
 @app.command("show", cls=CliCommand)
 def show_ontology(
-    topic: Annotated[
-        str,
-        typer.Argument(
-            metavar="TOPIC",
-            help="A collection's folder; with --ontology, a concept's name.",
-            show_default=False,
-        ),
-    ],
-    source: Annotated[
-        str,
-        typer.Option("--ontology", "-o", metavar="FILE", help="File or folder, or cell, mammal."),
-    ] = "",
-    distance: Annotated[
-        int | None,
-        typer.Option("--distance", "-d", metavar="N", help="Edges away from the topic.", min=0),
-    ] = None,
-    relation: Annotated[
-        list[str] | None,
-        typer.Option("--relation", "-r", metavar="KIND", help="Only is-a, inst or prop."),
-    ] = None,
-    language: Annotated[
-        str, typer.Option("--language", metavar="CODE", help="Language of the names, such as tr.")
-    ] = "",
+    topic: str = argument("TOPIC", "A collection's folder; with --ontology, a concept's name."),
+    source: str = option("--ontology -o FILE", "File or folder, or cell, mammal.", ""),
+    distance: int | None = option("--distance -d N", "Edges away from the topic.", None, min=0),
+    relation: list[str] | None = option("--relation -r KIND", "Only is-a, inst or prop.", None),
+    language: str = option("--language CODE", "Language of the names, such as tr.", ""),
     as_json: JsonOption = False,
 ) -> None:
     """Draw the concepts near a topic as a tree, each below the one that leads to it.
@@ -68,7 +51,7 @@ def show_ontology(
     asked = _topic_settings(topic, source, distance, relation, language)
     found = concepts_near_topic(asked)
     if as_json:
-        typer.echo(json.dumps(_concept_facts(found, asked)))
+        print_json(_concept_facts(found, asked))
     else:
         _draw_tree(found, asked)
 
@@ -79,8 +62,8 @@ def _topic_settings(
     """What the collection says, or the options alone; options go before."""
     from dataclasses import replace
 
-    from honeyguide.config.settings import TopicSettings, load_settings
-    from honeyguide.errors import ConfigError
+    from honeyguide.config.loading import load_settings
+    from honeyguide.config.settings import TopicSettings
     from honeyguide.text.ontology.load import OWN_ONTOLOGIES
 
     file = Path(topic) / "topic.toml"

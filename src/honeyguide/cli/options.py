@@ -2,18 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
 from copy import copy
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 
-CollectionName = Annotated[
-    Path, typer.Argument(metavar="NAME", help="The collection's folder.", show_default=False)
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+if TYPE_CHECKING:
+    from honeyguide.api.collection import Collection
+
+_FLAGS = re.compile(r"-\S+(?: -\S+)*")
+
+
+def option(usage: str, help: str, default: Any = ..., **settings: Any) -> Any:
+    """An option as its help shows it, such as ``"--pages -n N"``: its names, then its value's.
+
+    Without a default it is required.
+    """
+    names = _FLAGS.match(usage)
+    assert names is not None
+    metavar = usage[names.end() :].strip() or None
+    return typer.Option(default, *names[0].split(), metavar=metavar, help=help, **settings)
+
+
+def argument(metavar: str, help: str, default: Any = ..., **settings: Any) -> Any:
+    """An argument and what it means; its default is never shown."""
+    return typer.Argument(default, metavar=metavar, help=help, show_default=False, **settings)
+
+
+CollectionName = Annotated[Path, argument("NAME", "The collection's folder.")]
+JsonOption = Annotated[bool, option("--json", "Print JSON for machines.")]
+
+
+def open_collection(name: Path) -> Collection:
+    """The collection in that folder; loaded here, because its code is large."""
+    from honeyguide.api.collection import Collection
+
+    return Collection(name)
 
 
 def strategy_choices() -> list[str]:
@@ -63,59 +90,3 @@ def _hide_types(params: list[Any]) -> list[Any]:
         elif param.is_flag and param.metavar is None:
             param.metavar = ""
     return params
-
-
-# --------------------------------------------------------------------------------------------------
-# Options that say how the lab serves a web, shared by its commands.
-# --------------------------------------------------------------------------------------------------
-
-
-DisallowOption = Annotated[
-    list[str] | None,
-    typer.Option("--disallow", metavar="PATH", help="Disallow a path for all crawlers; repeat it."),
-]
-RobotsOption = Annotated[
-    Path | None,
-    typer.Option("--robots", metavar="FILE", help="robots.txt of every host.", show_default=False),
-]
-StripOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--strip", metavar="RULE", help="Elements to leave out: tag#id, tag.class, tag[name=value]."
-    ),
-]
-AliasesOption = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--aliases", metavar="FILE", help="Redirects: JSON lines with alias and url; repeat it."
-    ),
-]
-ErrorsOption = Annotated[
-    float,
-    typer.Option(
-        "--errors", metavar="SHARE", min=0, max=1, help="Share of answers that fail with 503."
-    ),
-]
-OpenLinksOption = Annotated[
-    bool, typer.Option("--open", help="Keep links to pages that were not recorded.")
-]
-
-
-def robots_text(robots: Path | None, disallow: Sequence[str] | None) -> str:
-    """What every host's robots.txt says; '': its own."""
-    from honeyguide.errors import ConfigError
-
-    text = ""
-    if robots is not None:
-        try:
-            text = robots.read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"--robots: {robots} cannot be read: {error}") from error
-    for path in disallow or ():
-        if not path.startswith("/") or "\n" in path:
-            raise ConfigError(f"--disallow: a path begins with a slash, not {path!r}")
-    if disallow:
-        lines = "".join(f"Disallow: {path}\n" for path in disallow)
-        # Groups for the same crawlers are read as one.
-        text = f"{text.rstrip()}\n\nUser-agent: *\n{lines}".lstrip()
-    return text

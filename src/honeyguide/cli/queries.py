@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from honeyguide.cli.formatting import count_noun, make_console, safe_text, say, shell_quote
-from honeyguide.cli.options import CliCommand, CliGroup, CollectionName, JsonOption
+from honeyguide.cli.formatting import (
+    count_noun,
+    make_console,
+    print_json,
+    safe_text,
+    say,
+    shell_quote,
+)
+from honeyguide.cli.options import (
+    CliCommand,
+    CliGroup,
+    CollectionName,
+    JsonOption,
+    argument,
+    open_collection,
+    option,
+)
+from honeyguide.errors import ConfigError
 
 if TYPE_CHECKING:
     from honeyguide.api.search import ManualSearch, QueryReport
@@ -19,7 +34,7 @@ if TYPE_CHECKING:
 
 def allow_queries(
     name: CollectionName,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: bool = option("--yes -y", "Do not ask.", False),
     as_json: JsonOption = False,
 ) -> None:
     """Allow sending the API key to the engine in topic.toml, or querying it in your own network.
@@ -33,12 +48,10 @@ def allow_queries(
 
     `honeyguide queries allow birds --yes`
     """
-    from honeyguide.api.collection import Collection
     from honeyguide.api.search import ENGINE_UNSET, allow_engine
-    from honeyguide.errors import ConfigError
     from honeyguide.search.credentials import required_consent
 
-    collection = Collection(name)
+    collection = open_collection(name)
     settings = collection.settings
     if not settings.search.engine:
         raise ConfigError(ENGINE_UNSET)
@@ -46,9 +59,8 @@ def allow_queries(
     if not as_json:
         say(f"  collection  {safe_text(wanted.folder)}")
         say(f"  engine      {safe_text(wanted.engine)}")
-        say(
-            f"  is asked    {safe_text(wanted.server_name)}{', in your own network' * wanted.is_private}"
-        )
+        network = ", in your own network" if wanted.is_private else ""
+        say(f"  is asked    {safe_text(wanted.server_name)}{network}")
         say(f"  is sent     {safe_text(wanted.key) or 'no key'}")
         if settings.fetch.proxy:
             say(f"  through     {safe_text(settings.fetch.proxy)}")
@@ -59,7 +71,7 @@ def allow_queries(
         return
     where = allow_engine(settings, collection.folder)
     if as_json:
-        typer.echo(json.dumps({"allowed": where is not None, **wanted._asdict()}))
+        print_json({"allowed": where is not None, **wanted._asdict()})
     elif where is None:
         say("The lab needs no consent.")
     else:
@@ -82,11 +94,6 @@ app = typer.Typer(
 )
 
 
-@app.callback()
-def queries_group() -> None:
-    """Ask a search engine."""
-
-
 @app.command("list", cls=CliCommand)
 def list_queries(name: CollectionName, as_json: JsonOption = False) -> None:
     """List the queries asked so far and their results; also while a crawl is running.
@@ -100,11 +107,10 @@ def list_queries(name: CollectionName, as_json: JsonOption = False) -> None:
 
     `honeyguide queries list birds --json`
     """
-    from honeyguide.api.collection import Collection
 
-    found = Collection(name).queries()
+    found = open_collection(name).queries()
     if as_json:
-        typer.echo(json.dumps(found.to_dict()))
+        print_json(found.to_dict())
         return
     if found.rows:
         _print_queries(found.rows)
@@ -112,9 +118,8 @@ def list_queries(name: CollectionName, as_json: JsonOption = False) -> None:
         say("Nothing was asked yet.")
     for row in found.rows:
         if row.failures:
-            say(
-                f"{safe_text(row.query)}: failed {count_noun(row.failures, 'time')}; {safe_text(row.trouble)}"
-            )
+            times = count_noun(row.failures, "time")
+            say(f"{safe_text(row.query)}: failed {times}; {safe_text(row.trouble)}")
     for query in found.wanted:
         say(f"queued for the next crawl, or the one that is running: {safe_text(query)}")
     say(safe_text(found.spent.to_text()))
@@ -147,9 +152,7 @@ def _print_queries(rows: list[QueryReport]) -> None:
 @app.command("suggest", cls=CliCommand)
 def suggest_queries(
     name: CollectionName,
-    number: Annotated[
-        int, typer.Option("--number", "-n", metavar="N", min=1, max=60, help="How many.")
-    ] = 10,
+    number: int = option("--number -n N", "How many.", 10, min=1, max=60),
     as_json: JsonOption = False,
 ) -> None:
     """Suggest queries, made from the good and the bad pages that are known so far.
@@ -163,9 +166,8 @@ def suggest_queries(
 
     `honeyguide queries suggest birds --number 3 --json`
     """
-    from honeyguide.api.collection import Collection
 
-    collection = Collection(name)
+    collection = open_collection(name)
     with _show_spinner("reading good and bad pages", quiet=as_json):
         found = collection.suggest_queries(number)
     if as_json:
@@ -173,7 +175,7 @@ def suggest_queries(
             {"query": str(s.query), "expected": s.expected, "why": s.why, "pages": list(s.pages)}
             for s in found.suggestions
         ]
-        typer.echo(json.dumps({"suggestions": rows, "good": found.good, "bad": found.bad}))
+        print_json({"suggestions": rows, "good": found.good, "bad": found.bad})
         return
     out = make_console()
     for one in found.suggestions:
@@ -183,32 +185,24 @@ def suggest_queries(
             out.print(f"      {safe_text(one.why)}")
         for page in one.pages:
             out.print(f"      from {safe_text(page)}", style="dim")
-        say(
-            f"      honeyguide queries run {shell_quote(name)} {shell_quote(safe_text(str(one.query)))}"
-        )
+        query = shell_quote(safe_text(str(one.query)))
+        say(f"      honeyguide queries run {shell_quote(name)} {query}")
     say(safe_text(found.to_text()))
 
 
 @app.command("run", cls=CliCommand)
 def run_queries(
     name: CollectionName,
-    query: Annotated[
-        list[str],
-        typer.Argument(metavar="QUERY…", help="As you would type it.", show_default=False),
-    ],
-    pages: Annotated[
-        int, typer.Option("--pages", "-n", metavar="N", min=1, max=10, help="Pages of results.")
-    ] = 1,
-    by: Annotated[
-        str, typer.Option("--by", metavar="WHO", help="Name of the person who asks.")
-    ] = "user",
+    query: list[str] = argument("QUERY…", "As you would type it."),
+    pages: int = option("--pages -n N", "Pages of results.", 1, min=1, max=10),
+    by: str = option("--by WHO", "Name of the person who asks.", "user"),
     as_json: JsonOption = False,
 ) -> None:
     """Query the engine now, and show the results with their expected score, from 0 to 1.
 
     The next crawl fetches them, the best first. While a crawl is running, the query is queued
-    for it, and asked next. Each page of results is one request to the engine. Exit code 9: the engine
-    did not answer all of them.
+    for it, and asked next. Each page of results is one request to the engine. Exit code 9: the
+    engine did not answer all of them.
 
     Examples:
 
@@ -216,13 +210,12 @@ def run_queries(
 
     `honeyguide queries run birds "finch song" --pages 3`
     """
-    from honeyguide.api.collection import Collection
 
-    collection = Collection(name)
+    collection = open_collection(name)
     with _show_spinner(f"asking {collection.settings.search.engine}", quiet=as_json):
         done = collection.search(*query, pages=pages, by=by)
     if as_json:
-        typer.echo(json.dumps({"left": done.left, "asked": [one.to_dict() for one in done.asked]}))
+        print_json({"left": done.left, "asked": [one.to_dict() for one in done.asked]})
     else:
         _show_results(done, shell_quote(name))
     failed = [one.error for one in done.asked if one.error is not None]
@@ -261,14 +254,13 @@ def try_engine(name: CollectionName, as_json: JsonOption = False) -> None:
 
     `honeyguide queries test birds`
     """
-    from honeyguide.api.collection import Collection
     from honeyguide.api.search import try_engine as tried
 
-    collection = Collection(name)
+    collection = open_collection(name)
     with _show_spinner(f"asking {collection.settings.search.engine}", quiet=as_json):
         found = tried(collection.folder, collection.settings)
     if as_json:
-        typer.echo(json.dumps(found.to_dict()))
+        print_json(found.to_dict())
     elif found.ok:
         typer.echo(safe_text(found.said))
     else:

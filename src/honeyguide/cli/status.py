@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from honeyguide.cli.formatting import count_noun, format_time, make_console, safe_text
-from honeyguide.cli.options import CollectionName, JsonOption
+from honeyguide.cli.formatting import (
+    count_noun,
+    format_time,
+    make_console,
+    print_json,
+    print_table,
+    safe_text,
+)
+from honeyguide.cli.options import CollectionName, JsonOption, argument, open_collection, option
 
 if TYPE_CHECKING:
     from honeyguide.crawl.status import CollectionStatus, SearchStatus
@@ -19,9 +23,7 @@ if TYPE_CHECKING:
 
 def status(
     name: CollectionName,
-    hosts: Annotated[
-        int, typer.Option("--hosts", metavar="N", help="How many hosts to list.", min=0)
-    ] = 10,
+    hosts: int = option("--hosts N", "How many hosts to list.", 10, min=0),
     as_json: JsonOption = False,
 ) -> None:
     """Show the state of a collection; also while it is being crawled.
@@ -32,12 +34,9 @@ def status(
 
     `honeyguide status birds --json`
     """
-    from rich.table import Table
-
-    from honeyguide.api.collection import Collection
     from honeyguide.api.labels import count_contested_pages
 
-    collection = Collection(name)
+    collection = open_collection(name)
     found = collection.status(hosts=hosts)
     disputed = count_contested_pages(collection.folder) if found.labels else 0
     if as_json:
@@ -46,7 +45,7 @@ def status(
             "per_host": [row._asdict() for row in found.per_host],
             "contested": disputed,
         }
-        typer.echo(json.dumps(facts))
+        print_json(facts)
         return
     out = make_console()
     running = found.crawler_pid
@@ -57,14 +56,8 @@ def status(
     if disputed:
         out.print(f"people disagree about {count_noun(disputed, 'page')}; the newest label counts")
     if found.per_host:
-        table = Table(box=None, header_style="dim", pad_edge=False)
-        for title in ("host", "visits", "relevant", "failures"):
-            table.add_column(title, justify="left" if title == "host" else "right")
-        for row in found.per_host:
-            table.add_row(
-                safe_text(row.host), str(row.visits), str(row.relevant), str(row.failures)
-            )
-        out.print(table)
+        rows = ((row.host, row.visits, row.relevant, row.failures) for row in found.per_host)
+        print_table(("host", "visits", "relevant", "failures"), rows)
 
 
 def status_lines(found: CollectionStatus) -> Iterator[str]:
@@ -91,7 +84,8 @@ def status_lines(found: CollectionStatus) -> Iterator[str]:
     if found.foreign:
         yield foreign_summary(found.foreign)
     if found.watched:
-        yield f"{count_noun(found.watched, 'page')} watched · {count_noun(found.changes, 'change')} found"
+        changes = count_noun(found.changes, "change")
+        yield f"{count_noun(found.watched, 'page')} watched · {changes} found"
     if found.searched:
         yield search_summary(found.searched)
     if found.estimate:
@@ -125,30 +119,31 @@ def search_summary(found: SearchStatus) -> str:
     cost = f" for {format_money(found.cost)}" if found.cost else ""
     trouble = f" · the last one failed: {safe_text(found.trouble)}" if found.trouble else ""
     return (
-        f"{count_noun(found.queries, 'query', 'queries')} asked in {count_noun(found.asked, 'request')}"
-        f"{failed} ({found.month} this month{cost}): {count_noun(found.results, 'result')}, "
+        f"{count_noun(found.queries, 'query', 'queries')} asked in "
+        f"{count_noun(found.asked, 'request')}{failed} ({found.month} this month{cost}): "
+        f"{count_noun(found.results, 'result')}, "
         f"{found.fresh} new{trouble}"
     )
 
 
 def channel_summary(found: ChannelEstimate) -> str:
     """What links and searches say together of how much there is."""
-    told = (
+    text = (
         f"links found {count_noun(found.links, 'relevant page')}, searches {found.search}, "
         f"both {found.both}"
     )
     if not found.is_reliable:
-        return f"{told}: too few to estimate how many there are"
+        return f"{text}: too few to estimate how many there are"
     return (
-        f"{told}: there are about {found.total:.0f} ± {found.error:.0f}, or more, because easy "
+        f"{text}: there are about {found.total:.0f} ± {found.error:.0f}, or more, because easy "
         "pages are found both ways"
     )
 
 
 def coverage_summary(found: CoverageEstimate) -> str:
     """How much of the topic is found, and why we think so."""
-    told = _coverage_text(found)
-    return f"{told} · {channel_summary(found.channels)}" if found.channels else told
+    text = _coverage_text(found)
+    return f"{text} · {channel_summary(found.channels)}" if found.channels else text
 
 
 def _coverage_text(found: CoverageEstimate) -> str:
@@ -171,23 +166,20 @@ def _coverage_text(found: CoverageEstimate) -> str:
 
 def explain(
     name: CollectionName,
-    url: Annotated[str, typer.Argument(metavar="URL", help="The address to explain.")],
+    url: str = argument("URL", "The address to explain."),
     as_json: JsonOption = False,
 ) -> None:
     """Explain why an address was fetched, or why not, with score and reasons.
 
     Example: `honeyguide explain birds https://example.org/finches`
     """
-    from honeyguide.api.collection import Collection
 
-    collection = Collection(name)
+    collection = open_collection(name)
     found = collection.explain(url)
     labels = collection.labels(found.url) if collection.topics else {}
     if as_json:
-        said = {topic: label.value for topic, label in labels.items()}
-        typer.echo(
-            json.dumps(_plain_value(found) | ({"labels": said} if collection.topics else {}))
-        )
+        values = {topic: label.value for topic, label in labels.items()}
+        print_json(_plain_value(found) | ({"labels": values} if collection.topics else {}))
         return
     out = make_console()
     out.print(safe_text(found.url), style="bold")

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from types import TracebackType
 from typing import Self
 
 import typer
@@ -15,7 +14,7 @@ from rich.live import Live
 from rich.text import Text
 
 from honeyguide.api.user_urls import parse_seed_url
-from honeyguide.cli.formatting import count_noun, format_hour, make_console, safe_text, say
+from honeyguide.cli.formatting import count_noun, format_time, make_console, safe_text, say
 from honeyguide.errors import ConfigError
 from honeyguide.fetch.http import make_user_agent
 from honeyguide.run_status import RunStatus, visit_rate
@@ -59,13 +58,18 @@ def _check_contact(text: str) -> str:
 
 def _prompt_text(question: str, check: Callable[[str], str] = str) -> str:
     while True:
-        answer = typer.prompt(question, default="", show_default=False, err=True).strip()
+        answer = prompt_line(question)
         if not answer:
             return ""
         try:
             return check(answer)
         except ConfigError as error:
             _print_line(f"  {error}")
+
+
+def prompt_line(question: str) -> str:
+    """What is typed after the question, on stderr; Enter alone gives ''."""
+    return str(typer.prompt(question, default="", show_default=False, err=True)).strip()
 
 
 def _print_line(text: str) -> None:
@@ -109,12 +113,7 @@ class CrawlDisplay:
             self._live.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._live is not None:
             self._live.stop()
 
@@ -200,8 +199,9 @@ class CrawlDisplay:
 def silent_engine(progress: RunStatus) -> Iterator[str]:
     """That the search engine does not answer, and when it is asked again; and again in fewer
     words."""
-    soon = f"asked again at {format_hour(progress.ask_at)}" if progress.ask_at is not None else ""
-    again = soon or "not asked again in this run"
+    again = "not asked again in this run"
+    if progress.ask_at is not None:
+        again = f"asked again at {format_time(progress.ask_at, '%H:%M', 'some time')}"
     yield f"{safe_text(progress.unanswered)}; {again}"
     yield f"the engine does not answer; {again}"
 

@@ -1,33 +1,36 @@
-"""``honeyguide watch``: run the watch, edit its list, look at what it found."""
+"""``honeyguide watch``, ``changes``, ``diff`` and ``history``: the watch and what it found."""
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Annotated, cast
-
-import typer
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from honeyguide.cli.formatting import (
     count_noun,
     format_time,
     make_console,
+    print_json,
     safe_text,
     say,
     shell_quote,
 )
-from honeyguide.cli.options import CollectionName, JsonOption
+from honeyguide.cli.options import CollectionName, JsonOption, argument, open_collection, option
 from honeyguide.errors import ConfigError, suggest_name
 
 if TYPE_CHECKING:
     from honeyguide.api.collection import Collection
     from honeyguide.api.watch import WatchList
+    from honeyguide.change import Change, PageEdit
+    from honeyguide.store.change_feed import ChangeRow
+    from honeyguide.store.store import Store
     from honeyguide.watch.manual_edits import ListAction
 
 
 _DAY_S = 86_400.0
 WATCH_ACTIONS = (
-    "add", "remove", "pause", "resume", "weight", "import", "list", "why", "masks", "mask", "unmask",
-    "channels",
+    "add", "remove", "pause", "resume", "weight", "import", "list", "why", "masks", "mask",
+    "unmask", "channels",
 )  # fmt: skip
 
 
@@ -64,7 +67,7 @@ def _edit_list(pages: WatchList, action: str, what: list[str], as_json: bool) ->
     done = pages.edit(cast("ListAction", action), _check_urls(what), weight)
     watched = pages.count_watched()
     if as_json:
-        typer.echo(json.dumps({"action": action, "pages": done, "watched": watched}))
+        print_json({"action": action, "pages": done, "watched": watched})
         return
     past = {"add": "added", "remove": "removed", "pause": "paused", "resume": "resumed"}
     done_what = past.get(action, "given a new weight")
@@ -84,7 +87,7 @@ def _import_lists(pages: WatchList, files: list[str], as_json: bool) -> None:
             say(f"{safe_text(name)} ({found.format_name}): {count_noun(found.pages, 'page')}")
     watched = pages.count_watched()
     if as_json:
-        typer.echo(json.dumps({"added": added, "left": left, "watched": watched}))
+        print_json({"added": added, "left": left, "watched": watched})
         return
     for one in left:
         say(f"  {safe_text(one['where'])}: {safe_text(one['what'])}: {safe_text(one['why'])}")
@@ -96,7 +99,7 @@ def _print_list(pages: WatchList, as_json: bool) -> None:
 
     if as_json:
         for facts in pages.to_dicts():
-            typer.echo(json.dumps(facts))
+            print_json(facts)
         return
     from honeyguide.watch.schedule.schedule import describe_span
 
@@ -117,7 +120,7 @@ def _print_channels(pages: WatchList, as_json: bool) -> None:
     found = pages.channels()
     if as_json:
         for one in found:
-            typer.echo(json.dumps(one._asdict()))
+            print_json(one._asdict())
         return
     if not found:
         say("No notification was sent yet; channels are set up under [[notify]] in topic.toml.")
@@ -133,11 +136,11 @@ def _print_channels(pages: WatchList, as_json: bool) -> None:
 def _explain_schedule(pages: WatchList, urls: list[str], as_json: bool) -> None:
     for row_, found in pages.explain(*urls):
         if as_json:
-            said = {"next_at": None, "reason": row_.state} if found is None else {
+            facts = {"next_at": None, "reason": row_.state} if found is None else {
                 "next_at": found.next_at, "reason": found.reason, "per_day": found.rate.per_day,
                 "low": found.rate.low, "high": found.rate.high, "weight": found.weight,
             }  # fmt: skip
-            typer.echo(json.dumps({"url": row_.url, **said}))
+            print_json({"url": row_.url, **facts})
             continue
         why = row_.state if found is None else found.reason
         make_console().print(f"{safe_text(row_.url)}: {why}")
@@ -160,7 +163,7 @@ def _edit_masks(pages: WatchList, action: str, what: list[str], as_json: bool) -
         found = (pages.mask if action == "mask" else pages.unmask)(url, *rest)
     if as_json:
         names = [one.mask for one in found.masks]
-        typer.echo(json.dumps({"url": found.url, "masks": names, "open": list(found.opened)}))
+        print_json({"url": found.url, "masks": names, "open": list(found.opened)})
         return
     out = make_console()
     out.print(f"{count_noun(len(found.masks), 'place')} masked on {safe_text(found.url)}")
@@ -186,29 +189,18 @@ def action_names() -> list[str]:
 
 def watch(
     name: CollectionName,
-    action: Annotated[
-        str,
-        typer.Argument(
-            metavar="[ACTION]",
-            help="add, remove, pause, resume, weight or why, with addresses; import, with files; "
-            "list; channels; masks, mask or unmask, with an address. Without one, the watch runs.",
-            autocompletion=action_names,
-            show_default=False,
-        ),
-    ] = "",
-    what: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[URL|FILE]...", help="Addresses or files for the action.", show_default=False
-        ),
-    ] = None,
-    once: Annotated[
-        bool, typer.Option("--once", help="Visit every page once, then stop: for cron.")
-    ] = False,
-    hours: Annotated[
-        float, typer.Option("--hours", metavar="H", help="Stop after so many hours.", min=0)
-    ] = 0.0,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress display.")] = False,
+    action: str = argument(
+        "[ACTION]",
+        "add, remove, pause, resume, weight or why, with addresses; import, with "
+        "files; list; channels; masks, mask or unmask, with an address. Without "
+        "one, the watch runs.",
+        "",
+        autocompletion=action_names,
+    ),
+    what: list[str] | None = argument("[URL|FILE]...", "Addresses or files for the action.", None),
+    once: bool = option("--once", "Visit every page once, then stop: for cron.", False),
+    hours: float = option("--hours H", "Stop after so many hours.", 0.0, min=0),
+    quiet: bool = option("--quiet -q", "No progress display.", False),
     as_json: JsonOption = False,
 ) -> None:
     """Revisit the relevant pages, store every version, and report what changed. Ctrl-C stops.
@@ -228,9 +220,8 @@ def watch(
 
     `honeyguide watch birds why https://example.org/finches`
     """
-    from honeyguide.api.collection import Collection
 
-    collection = Collection(name)
+    collection = open_collection(name)
     if action and (once or hours):
         raise ConfigError(f"--once and --hours run the watch; {action} does not")
     if action:
@@ -242,7 +233,7 @@ def watch(
         say(f"{collection.name}: nothing is watched yet; Ctrl-C stops. {_empty_hint(collection)}")
     tally = collection.watch(once=once, hours=hours, progress=not silent)
     if as_json:
-        typer.echo(json.dumps(tally._asdict()))
+        print_json(tally._asdict())
         return
     say(
         f"{collection.name}: {count_noun(tally.visits, 'visit')}, {tally.unchanged} unchanged, "
@@ -262,3 +253,204 @@ def _empty_hint(collection: Collection) -> str:
         "Relevant pages of a crawl are added by themselves; or add some with: honeyguide watch "
         f"{shell_quote(collection.folder)} add URL"
     )
+
+
+# --------------------------------------------------------------------------------------------------
+# ``honeyguide changes``, ``diff`` and ``history``: what the watch found.
+# --------------------------------------------------------------------------------------------------
+
+
+_MAX_EDITS = 6
+"""Edits of one change that are shown in a list."""
+
+PageAddress = Annotated[str, argument("URL", "The page's address.")]
+
+
+def changes(
+    name: CollectionName,
+    since: str = option("--since SPAN", "Only the last 2d, 12h, 3w, 30min.", ""),
+    kind: list[str] | None = option("--kind -k KIND", "content, minor, data, links, gone …", None),
+    least: float = option("--least S", "Least significance, 0 to 1.", 0.0, min=0, max=1),
+    host: str = option("--host HOST", "Pages of one host.", ""),
+    words: list[str] | None = option("--word -w WORD", "This word was added or removed.", None),
+    limit: int = option("--limit -n N", "How many to show.", 20),
+    as_json: JsonOption = False,
+) -> None:
+    """What changed on the watched pages, newest first.
+
+    Examples:
+
+    `honeyguide changes birds --since 2d --least 0.1`
+
+    `honeyguide changes birds --kind gone --json`
+    """
+
+    found = open_collection(name).changes(
+        since=since or None,
+        kinds=kind or (),
+        least=least,
+        host=host,
+        words=words or (),
+        limit=limit,
+    )
+    shown = 0
+    for row in found:
+        shown += 1
+        if as_json:
+            print_json(_change_facts(row))
+        else:
+            known = row.old is not None and row.new is not None
+            _print_change(row.change, between=f"  ({row.old} → {row.new})" if known else "")
+    if not shown and not as_json:
+        filtered = any((since, kind, least, host, words))
+        hint = "" if filtered else f" Find them with: honeyguide watch {shell_quote(name)}"
+        say(f"No changes{' of that kind' if filtered else ''}.{hint}")
+
+
+def diff(
+    name: CollectionName,
+    url: PageAddress,
+    old: int = option("--from N", "The older version; the one before.", 0),
+    new: int = option("--to N", "The newer version; the last.", 0),
+    everything: bool = option(
+        "--all", "Also show masked parts, which differ at every visit.", False
+    ),
+    as_json: JsonOption = False,
+) -> None:
+    """Show what differs between two versions of a page; without numbers, its last change.
+
+    Examples:
+
+    `honeyguide diff birds https://example.org/finches`
+
+    `honeyguide diff birds https://example.org/finches --from 1 --to 5`
+    """
+    from honeyguide.api.user_urls import resolve_url
+    from honeyguide.watch.version_diff import diff_versions
+
+    with _open_store(name) as store:
+        page = resolve_url(store, url)
+        seen = diff_versions(store, page, old, new, everything=everything)
+    found = seen.change
+    if as_json:
+        facts = None if found is None else asdict(found)
+        print_json({"url": page, "from": seen.old.number, "to": seen.new.number, "change": facts})
+        return
+    if found is None:
+        numbers = f"{seen.old.number} and {seen.new.number}"
+        say(f"Versions {numbers} differ only in masked parts; --all shows them.")
+        return
+    one, other = (f"version {row.number}, {format_time(row.at)}" for row in (seen.old, seen.new))
+    say(f"{one} → {other}")
+    _print_change(found, most=1_000, weighed=False)
+
+
+def history(
+    name: CollectionName,
+    url: PageAddress,
+    show: int = option("--show N", "Print the text of this version.", 0),
+    save: Path | None = option("--save FILE", "Write the version as received to a file.", None),
+    as_json: JsonOption = False,
+) -> None:
+    """List the stored versions of a page, or show one of them.
+
+    Examples:
+
+    `honeyguide history birds https://example.org/finches`
+
+    `honeyguide history birds https://example.org/finches --show 2`
+    """
+    from honeyguide.api.user_urls import resolve_url
+    from honeyguide.parse.blocks import read_snapshot
+    from honeyguide.watch.version_diff import check_version, no_versions_hint
+
+    with _open_store(name) as store:
+        page = resolve_url(store, url)
+        versions = store.versions.list_versions(page)
+        if not versions:
+            raise ConfigError(no_versions_hint(store, page))
+        if show or save:
+            number = show or versions[-1].number
+            stored = {row.number: row for row in versions}
+            check_version(number, sorted(stored))
+            body = store.versions.read_body(page, number)
+            if save:
+                save.write_bytes(body)
+                say(f"version {number} is in {save}")
+                return
+            snapshot = read_snapshot(body, page, stored[number].content_type)
+            out = make_console()
+            out.print(safe_text(snapshot.title), style="bold")
+            for block in snapshot.blocks:
+                out.print(safe_text(block.text), style="" if block.weight >= 0.5 else "dim")
+            return
+    if as_json:
+        for row in versions:
+            print_json(row._asdict())
+        return
+    out = make_console()
+    for row in versions:
+        out.print(
+            f"{row.number:>4}  {format_time(row.at)} – {format_time(row.last_seen)}  {row.status}  "
+            f"{row.size} bytes, {row.stored} on disk"
+        )
+
+
+def _print_change(
+    change: Change, most: int = _MAX_EDITS, *, weighed: bool = True, between: str = ""
+) -> None:
+    out = make_console()
+    weight = f"  {change.significance:.2f}" if weighed else ""
+    head = f"{format_time(change.at)}  {', '.join(change.kinds)}{weight}  "
+    out.print(f"{head}{safe_text(change.url)}{between}", style="bold")
+    if change.detail:
+        out.print(f"  {safe_text(change.detail)}")
+    for edit in change.edits[:most]:
+        _print_edit(edit)
+    more = len(change.edits) - most
+    if more > 0:
+        out.print(f"  and {more} more", style="dim")
+    for sign, links, style in (
+        ("+", change.links_added, "green"),
+        ("-", change.links_removed, "red"),
+    ):
+        for link in links[:most]:
+            out.print(f"  {sign} link {safe_text(link)}", style=style)
+    if change.masked:
+        what = "place that differs" if change.masked == 1 else "places that differ"
+        out.print(f"  and {change.masked} {what} every time", style="dim")
+
+
+def _print_edit(edit: PageEdit) -> None:
+    from rich.text import Text
+
+    from honeyguide.watch.version_diff import diff_words
+
+    line = Text(f"  {'·' if edit.what == 'changed' else edit.what} ")
+    if edit.what == "data":
+        line.append(f"{safe_text(edit.path)}: ")
+    if edit.what == "moved":
+        line.append(safe_text(edit.new)[:300], "yellow")
+        make_console().print(line)
+        return
+    for piece, text in diff_words(edit.old, edit.new):
+        shown = safe_text(text)
+        if piece == "same":
+            line.append(shown if len(shown) <= 120 else f"{shown[:50]} … {shown[-50:]}")
+        else:
+            marked = f"[-{shown[:600]}-]" if piece == "removed" else f"{{+{shown[:600]}+}}"
+            line.append(marked, "red" if piece == "removed" else "green")
+        line.append(" ")
+    make_console().print(line)
+
+
+def _change_facts(row: ChangeRow) -> dict[str, Any]:
+    facts = asdict(row.change)
+    facts["edits"] = [edit._asdict() for edit in row.change.edits]
+    return {"id": row.id, **facts, "old": row.old, "new": row.new, "seen": row.seen}
+
+
+def _open_store(name: Path) -> Store:
+    from honeyguide.store.open_store import open_existing_store
+
+    return open_existing_store(open_collection(name).folder, "read")

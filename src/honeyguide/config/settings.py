@@ -1,29 +1,12 @@
-"""Settings: one ``topic.toml`` per collection, one frozen dataclass per table, read strictly.
+"""The tables of ``topic.toml``: one frozen dataclass for each, with its defaults.
 
-An unknown key, a wrong type or a value out of range is a :class:`ConfigError` that names the
-key and the nearest right one, before anything is opened or fetched.
+:mod:`honeyguide.config.loading` reads and checks the file.
 """
 
 from __future__ import annotations
 
-import json
-import logging
-from dataclasses import dataclass, field, fields, is_dataclass, replace
-from functools import cache
-from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
-
-from honeyguide import language_codes
-from honeyguide.config import toml_file, validation
-from honeyguide.config.search_settings import SearchSettings as SearchSettings
-from honeyguide.config.search_settings import has_bang_command
-from honeyguide.config.validation import build_dataclass as build_dataclass
-from honeyguide.config.watch_settings import NotifySettings as NotifySettings
-from honeyguide.config.watch_settings import WatchSettings as WatchSettings
-from honeyguide.errors import ConfigError
-from honeyguide.types import MAX_TOPICS
-
-_log = logging.getLogger(__name__)
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +231,123 @@ class StopSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class SearchSettings:
+    """Asking a search engine for pages that no link leads to. The API key itself is never written
+    here: only where to find it."""
+
+    engine: str = ""
+    """Which engine is asked: ``searxng``, ``brave``, ``json``, or a plug-in's name; none given: no
+    engine is asked."""
+    url: str = ""
+    """Its address. searxng: https://host/search; brave: known; json: a template with {query} and,
+    where it has them, {page}, {offset}, {count} and {key}."""
+    key_env: str = "HONEYGUIDE_SEARCH_KEY"
+    """Environment variable that holds the API key; begins with HONEYGUIDE_."""
+    key_file: str = ""
+    """File that holds the API key, in ~/.config/honeyguide."""
+    queries: tuple[str, ...] = ()
+    """Your own queries; they are asked first."""
+    compose: bool = True
+    """Compose further queries from phrases that relevant pages have in common."""
+    allow_private_text: bool = False
+    """Queries may contain words of your own files and of pages in private networks; otherwise only
+    queries that you write do."""
+    mode: Literal["joint", "search_only"] = "joint"
+    """Follow links and query the engine, or visit only what the engine finds."""
+    language: str = ""
+    """Language to request from the engine; not given: that of the topic, if it has one."""
+    per_minute: float = 10.0
+    """Most requests to the engine in a minute; 0: no limit."""
+    per_month: int = 0
+    """Most requests in a calendar month; 0: no limit."""
+    price: float = 0.0
+    """What 1,000 requests cost, in your currency."""
+    most_queries: int = 200
+    """Most different queries in the collection, your own included."""
+    header: str = ""
+    """json: the header that takes the key; not given: {key} in the template."""
+    results: str = "results"
+    """json: where the list of results is, such as ``web.results``."""
+    link: str = "url"
+    """json: where a result has its address."""
+    title: str = "title"
+    """json: where a result has its title."""
+    snippet: str = "content"
+    """json: where a result has its text."""
+
+    @property
+    def is_search_only(self) -> bool:
+        """Whether only the engine brings pages."""
+        return bool(self.engine) and self.mode == "search_only"
+
+
+@dataclass(frozen=True, slots=True)
+class WatchSettings:
+    """Revisiting pages to find changes: ``honeyguide watch``."""
+
+    requests_per_hour: float = 500.0
+    """Requests in all, robots.txt included; the delays between requests to a host are those of a
+    crawl."""
+    pages: int = 100_000
+    """Most pages that the crawl adds by itself; pages that people add are not limited."""
+    objective: Literal["age", "fresh", "sqrt"] = "age"
+    """What the schedule optimises. ``age``: changes are found soon; ``fresh``: most copies are
+    current; ``sqrt``: no change stays unknown for long."""
+    min_interval_s: float = 300.0
+    """Shortest time between two visits to a page."""
+    max_interval_days: float = 60.0
+    """Longest time between two visits to a page, if the budget allows."""
+    discover: bool = True
+    """Follow new links on watched pages, within the same budget."""
+    second_look_s: float = 10.0
+    """Fetch a new page a second time after so many seconds, to find out what differs at every
+    visit; 0: do not."""
+    gone_after: int = 3
+    """A page that answers so many visits in a row with 404 or 410 is no longer watched."""
+    keep: Literal["all", "last", "thin"] = "all"
+    """Versions that are kept. ``all``; ``last``: the last ``keep_last`` of each page; ``thin``: all
+    of the last 30 days and one a week from before."""
+    keep_last: int = 50
+    """How many, with ``keep = "last"``."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotifySettings:
+    """Where notifications of changes are sent, for which changes, and when: a ``[[notify]]`` table
+    for each channel. All of its conditions must hold."""
+
+    to: str = ""
+    """``stdout``, ``atom``, ``rss``, the address of a webhook, ``apprise:`` and its address, or
+    ``env:NAME``: what that variable of the environment holds. Required."""
+    name: str = ""
+    """Name of the channel in status and messages; its kind if not given."""
+    kinds: tuple[str, ...] = (
+        "new", "content", "data", "moved", "gone", "back", "blocked", "soft_404",
+    )  # fmt: skip
+    """Kinds of change."""
+    significance: float = 0.02
+    """Least significance, 0 to 1."""
+    words: tuple[str, ...] = ()
+    """One of these words must have been added or removed."""
+    pages: tuple[str, ...] = ()
+    """Only these hosts or addresses; ``*`` stands for anything."""
+    quiet_hours: str = ""
+    """No message in these hours: ``22:00-07:00``."""
+    time_zone: str = "UTC"
+    """Time zone of quiet hours and digests: ``Europe/Istanbul``."""
+    digest: Literal["each", "hourly", "daily", "weekly"] = "each"
+    """Send each change at once, or collect them into one message."""
+    hour: int = 8
+    """Hour of day of daily and weekly digests."""
+    weekday: Literal[
+        "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"
+    ] = "monday"
+    """Day of weekly digests."""
+    secret: str = ""
+    """``env:NAME`` of a key that signs what a webhook is sent."""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     topic: TopicSettings = field(default_factory=TopicSettings)
     topics: tuple[FurtherTopic, ...] = ()
@@ -268,209 +368,13 @@ class Settings:
     """Parameters of the chosen strategy, checked against its own fields."""
 
 
-def load_settings(path: Path) -> Settings:
-    try:
-        settings = parse_settings(toml_file.read_toml(path), str(path))
-    except FileNotFoundError:
-        raise ConfigError(
-            f"{path} does not exist. Make a collection with: honeyguide new NAME"
-        ) from None
-    except RecursionError as error:
-        raise ConfigError(f"{path} cannot be read: it is nested too deeply") from error
-    return replace(
-        settings,
-        topic=_resolve_paths(settings.topic, path.parent),
-        topics=tuple(_resolve_paths(topic, path.parent) for topic in settings.topics),
-    )
+def has_bang_command(query: str) -> bool:
+    """Whether a word of it begins with ``!!``, by which SearXNG sends whoever asks, and what he
+    asks, to another engine or straight to the first result: no answer for a program."""
+    return any(word.startswith("!!") for word in query.split())
 
 
-T = TypeVar("T", TopicSettings, FurtherTopic)
-
-
-def _resolve_paths(topic: T, folder: Path) -> T:
-    """An ontology, or a model, is looked for beside topic.toml first."""
-    if topic.ontology and toml_file.path_exists(ontology := folder / topic.ontology):
-        topic = replace(topic, ontology=str(ontology))
-    if topic.model and toml_file.path_exists(model := folder / topic.model):
-        topic = replace(topic, model=str(model))
-    return topic
-
-
-RENAMED_KEYS = {
-    "topic.words": "keyword_language",
-    "crawl.seed": "random_seed",
-    "politeness.domain_hosts": "concurrent_hosts_per_domain",
-    "store.texts": "keep_text",
-    "stop.after": "min_visits",
-    "search.private": "allow_private_text",
-    "watch.value": "objective",
-    "watch.shortest_s": "min_interval_s",
-    "watch.longest_days": "max_interval_days",
-    "notify.quiet": "quiet_hours",
-    "notify.zone": "time_zone",
-}
-"""Old name of a key, with its table → the new name. Files with old names are still read."""
-
-
-def with_current_keys(raw: dict[str, Any], where: str) -> dict[str, Any]:
-    """The same settings with renamed keys under their new names."""
-    found = dict(raw)
-    for path, new in RENAMED_KEYS.items():
-        table, _, old = path.partition(".")
-        one = found.get(table)
-        if isinstance(one, dict):
-            found[table] = _rename_key(one, table, old, new, where)
-        elif isinstance(one, list | tuple):
-            found[table] = [
-                _rename_key(each, table, old, new, where) if isinstance(each, dict) else each
-                for each in one
-            ]
-    return found
-
-
-def _rename_key(table: dict[str, Any], name: str, old: str, new: str, where: str) -> dict[str, Any]:
-    if old not in table:
-        return table
-    if new in table:
-        raise ConfigError(
-            f"{where}: {name}.{old} is the old name of {name}.{new}, and both are set; "
-            f"remove {name}.{old}"
-        )
-    _hint_renamed(where, f"{name}.{old}", f"{name}.{new}")
-    return {new if key == old else key: value for key, value in table.items()}
-
-
-@cache
-def _hint_renamed(where: str, old: str, new: str) -> None:
-    """Log it once for a file and key."""
-    _log.warning("%s: %s is now called %s; the old name still works", where, old, new)
-
-
-def parse_settings(raw: dict[str, Any], where: str = "settings") -> Settings:
-    """Settings from nested dictionaries, every key and value checked."""
-    if isinstance(raw.get("topics"), dict):
-        raise ConfigError(f"{where}: further topics are a list of tables; write [[topics]]")
-    if isinstance(raw.get("notify"), dict):
-        raise ConfigError(f"{where}: each channel is a table of its own; write [[notify]]")
-    topic = raw.get("topic")
-    if isinstance(topic, dict) and isinstance(topic.get("language"), str):
-        code = topic["language"]
-        raise ConfigError(
-            f"{where}: topic.language is a list of the languages that pages must be written in. "
-            f"Write language = [{json.dumps(code)}] to keep only such pages, or "
-            f"keyword_language = {json.dumps(code)} if it is the language of the keywords"
-        )
-    raw = with_current_keys(raw, where)
-    settings = cast("Settings", build_dataclass(Settings, raw, where, ""))
-    check_settings(settings, where)
-    return settings
-
-
-# --------------------------------------------------------------------------------------------------
-# Settings that could not work: values out of range, and combinations that exclude each other.
-# --------------------------------------------------------------------------------------------------
-
-
-_NAME_CHARS = 60
-"""Characters of a topic's name."""
-_MAX_LANGUAGES = 20
-"""Languages that may be wanted at once."""
-_QUERY_CHARS = 400
-"""Characters of a query."""
-
-
-def check_settings(settings: Settings, where: str) -> None:
-    """Ranges, and combinations that could not work."""
-    for table in fields(settings):
-        group = getattr(settings, table.name)
-        if not is_dataclass(group):
-            continue
-        for item in fields(group):
-            value = getattr(group, item.name)
-            if type(value) in (int, float):
-                validation.check_number(f"{where}: {table.name}.{item.name}", value)
-    _check_languages(settings, where)
-    _check_topics(settings, where)
-    _check_search(settings, where)
-    if settings.politeness.delay_s < 1.0:
-        raise ConfigError(
-            f"{where}: politeness.delay_s must be at least 1 second; for this machine itself "
-            "and for the lab, set politeness.loopback_delay_s"
-        )
-    if settings.politeness.max_delay_s < settings.politeness.delay_s:
-        raise ConfigError(f"{where}: politeness.max_delay_s is less than politeness.delay_s")
-    if settings.crawl.concurrency < 1:
-        raise ConfigError(f"{where}: crawl.concurrency must be at least 1")
-    validation.check_number(f"{where}: topic.threshold", settings.topic.threshold, 0, 1, above=True)
-    for key in ("precision", "coverage"):
-        if getattr(settings.stop, key) > 1:
-            raise ConfigError(f"{where}: stop.{key} is a share and must not be more than 1")
-    if settings.fetch.lab and settings.fetch.proxy:
-        raise ConfigError(f"{where}: fetch.lab and fetch.proxy exclude each other")
-    for key in ("connect_s", "read_s", "total_s", "html_mb", "document_mb", "inflate_ratio"):
-        if getattr(settings.fetch, key) <= 0:
-            raise ConfigError(f"{where}: fetch.{key} must be more than 0")
-    cluster = settings.cluster
-    if not 0 < cluster.save_s <= cluster.lease_s / 2:
-        raise ConfigError(
-            f"{where}: cluster.save_s must be more than 0 and at most half of cluster.lease_s"
-        )
-
-
-def _check_languages(settings: Settings, where: str) -> None:
-    topic = settings.topic
-    for place, code in enumerate(topic.language):
-        language_codes.check_language_code(code, f"{where}: topic.language[{place}]")
-    if len(set(topic.language)) < len(topic.language) or len(topic.language) > _MAX_LANGUAGES:
-        raise ConfigError(
-            f"{where}: topic.language names a language twice, or more than {_MAX_LANGUAGES}"
-        )
-    language_codes.check_language_code(topic.keyword_language, f"{where}: topic.keyword_language")
-    if settings.language.threshold > 1:
-        raise ConfigError(f"{where}: language.threshold is a share and must not be more than 1")
-
-
-def _check_search(settings: Settings, where: str) -> None:
-    search = settings.search
-    if search.mode == "search_only" and not search.engine:
-        raise ConfigError(
-            f'{where}: search.mode = "search_only" visits what an engine finds: set search.engine'
-        )
-    for place, query in enumerate(search.queries):
-        if not query.strip() or len(query) > _QUERY_CHARS:
-            raise ConfigError(
-                f"{where}: search.queries[{place}] must be a query of at most {_QUERY_CHARS} characters"
-            )
-        if has_bang_command(query):
-            raise ConfigError(
-                f"{where}: search.queries[{place}] has a word that begins with !!, which sends the "
-                "question to another engine; leave the !! out"
-            )
-
-
-def _check_topics(settings: Settings, where: str) -> None:
-    """Several topics need names, and something to know them by from the start: what nobody knows
-    anything of would be worth 0.49, which is more than a bad page for all the others."""
-    if not settings.topics:
-        return
-    if len(settings.topics) >= MAX_TOPICS:
-        raise ConfigError(f"{where}: more than {MAX_TOPICS} topics are too many for one crawl")
-    topics: tuple[TopicSettings | FurtherTopic, ...] = (settings.topic, *settings.topics)
-    seen: set[str] = set()
-    for place, topic in enumerate(topics):
-        key, name = f"topics[{place - 1}]" if place else "topic", topic.name
-        if not name or name != name.strip() or len(name) > _NAME_CHARS or not name.isprintable():
-            raise ConfigError(
-                f"{where}: {key}.name must be a name of at most {_NAME_CHARS} characters, because there "
-                f"are several topics, not {name!r}"
-            )
-        if name.casefold() in seen:
-            raise ConfigError(f"{where}: two topics have the name {name!r}")
-        seen.add(name.casefold())
-        validation.check_number(f"{where}: {key}.distance", topic.distance)
-        stated = (topic.keywords, topic.description, topic.good, topic.good_files, topic.ontology)
-        if not any((*stated, topic.model)):
-            raise ConfigError(
-                f"{where}: nothing says what the topic {name!r} is: add {key}.keywords, "
-                "description, good, ontology or model"
-            )
+def with_topic_language(search: SearchSettings, topic: TopicSettings) -> SearchSettings:
+    """What the engine is told: the topic's language, where the search has none of its own."""
+    spoken = topic.keyword_language if topic.language else ""
+    return replace(search, language=search.language or spoken)

@@ -6,11 +6,12 @@ import ast
 import inspect
 import json
 import tomllib
+from collections.abc import Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
-from honeyguide.config import search_settings, settings, watch_settings
+from honeyguide.config import settings
 from honeyguide.errors import ConfigError
 
 _TYPE_WORDS = {str: "text", int: "whole number", float: "number", bool: "true/false"}
@@ -37,7 +38,7 @@ class SettingsTable(NamedTuple):
 
 def settings_tables() -> dict[str, SettingsTable]:
     """The tables of a settings file in their order; ``[strategy]`` is not among them."""
-    said = _key_meanings()
+    meanings = _key_meanings()
     found = {}
     for name, hint in get_type_hints(settings.Settings).items():
         if get_origin(hint) is tuple and name in _LIST_TABLES:
@@ -49,11 +50,11 @@ def settings_tables() -> dict[str, SettingsTable]:
                     item.name,
                     *_type_words(hints[item.name]),
                     None if item.default is MISSING else item.default,
-                    said.get((hint.__name__, item.name), ""),
+                    meanings.get((hint.__name__, item.name), ""),
                 )
                 for item in fields(hint)
             )
-            found[name] = SettingsTable(name, said.get((hint.__name__, ""), ""), keys)
+            found[name] = SettingsTable(name, meanings.get((hint.__name__, ""), ""), keys)
     return found
 
 
@@ -67,8 +68,7 @@ def _type_words(hint: Any) -> tuple[str, tuple[str, ...]]:
 def _key_meanings() -> dict[tuple[str, str], str]:
     """(class, field) → the text below the field, and (class, '') → the class's own."""
     try:
-        modules = (settings, search_settings, watch_settings)
-        source = "\n".join(inspect.getsource(module) for module in modules)
+        source = inspect.getsource(settings)
     except OSError:
         # Installed without its source: the keys are still right, they only go unexplained.
         return {}
@@ -110,9 +110,29 @@ _FILE_HEAD = """\
 _COMMENT_AT = 30
 
 
-def write_topic_file(folder: Path, chosen: dict[str, dict[str, Any]]) -> None:
-    """Make the folder and its topic.toml."""
+_TOPICS_SAMPLE = """
+# Further topics of the same crawl have a table each, with a name and the keys of [topic], but for
+# seeds, language, keyword_language and threshold:
+#     [[topics]]
+#     name="bats"
+#     keywords=["bat", "echolocation"]
+"""
+"""Ends a new topic.toml with a single topic."""
+
+
+def write_topic_file(
+    folder: Path,
+    chosen: dict[str, dict[str, Any]],
+    topics: Sequence[dict[str, Any]] = (),
+    notify: Sequence[dict[str, Any]] = (),
+) -> None:
+    """Make the folder and its topic.toml, with tables of further topics and notifications."""
     text = compose_topic_file(chosen)
+    text += (_list_tables("topics", topics) or _TOPICS_SAMPLE) + _list_tables("notify", notify)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ConfigError(f"these tables are not valid text: {error}") from error
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "topic.toml").write_text(text, "utf-8")
@@ -120,15 +140,22 @@ def write_topic_file(folder: Path, chosen: dict[str, dict[str, Any]]) -> None:
         raise ConfigError(f"{folder}/topic.toml cannot be written: {error}") from error
 
 
+def _list_tables(name: str, tables: Sequence[dict[str, Any]]) -> str:
+    return "".join(
+        f"\n[[{name}]]\n" + "".join(f"{key} = {to_toml(value)}\n" for key, value in table.items())
+        for table in tables
+    )
+
+
 def compose_topic_file(chosen: dict[str, dict[str, Any]]) -> str:
     lines = [_FILE_HEAD]
     known = settings_tables()
     for table in (*known.values(), *(SettingsTable(n, "", ()) for n in chosen if n not in known)):
-        given = dict(chosen.get(table.name, {}))
-        said = [line for key in table.keys if (line := _key_line(table.name, key, given))]
-        said += [f"{name} = {to_toml(value)}" for name, value in given.items()]
-        if said:
-            lines += [f"[{table.name}]", *said, ""]
+        left = dict(chosen.get(table.name, {}))
+        stated = [line for key in table.keys if (line := _key_line(table.name, key, left))]
+        stated += [f"{name} = {to_toml(value)}" for name, value in left.items()]
+        if stated:
+            lines += [f"[{table.name}]", *stated, ""]
     text = "\n".join(lines)
     try:
         text.encode()
@@ -138,10 +165,10 @@ def compose_topic_file(chosen: dict[str, dict[str, Any]]) -> str:
     return text
 
 
-def _key_line(table: str, key: SettingsKey, given: dict[str, Any]) -> str:
+def _key_line(table: str, key: SettingsKey, left: dict[str, Any]) -> str:
     """The key as it was chosen, or its default as a comment; '' if it is of little use."""
-    if key.name in given:
-        line = f"{key.name} = {to_toml(given.pop(key.name))}"
+    if key.name in left:
+        line = f"{key.name} = {to_toml(left.pop(key.name))}"
     elif f"{table}.{key.name}" in USEFUL_KEYS:
         line = f"# {key.name} = {to_toml(key.default)}"
     else:

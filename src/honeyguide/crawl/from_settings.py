@@ -13,8 +13,8 @@ from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
 from honeyguide import registry
 from honeyguide.config import validation
-from honeyguide.config.settings import Settings, build_dataclass
-from honeyguide.config.validation import unknown_key_error
+from honeyguide.config.settings import Settings
+from honeyguide.config.validation import build_dataclass, unknown_key_error
 from honeyguide.errors import ConfigError, HoneyguideError
 from honeyguide.learning import topics
 from honeyguide.learning.topics import seed_urls

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from honeyguide import __version__
-from honeyguide.config.settings import Settings, parse_settings
+from honeyguide.config.loading import parse_settings
+from honeyguide.config.settings import Settings
 from honeyguide.errors import ConfigError, ParseError
 from honeyguide.lab.graph import WebGraph
 from honeyguide.lab.responses import LabResponder, ServingOptions

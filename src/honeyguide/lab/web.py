@@ -16,7 +16,7 @@ from urllib.parse import unquote
 import msgspec
 from isal import igzip, isal_zlib
 
-from honeyguide.config.settings import build_dataclass
+from honeyguide.config.validation import build_dataclass
 from honeyguide.errors import ConfigError, FetchError
 from honeyguide.fetch.decode import decode_body
 from honeyguide.url import canonical_url

@@ -13,10 +13,12 @@ and is overruled by a paragraph.
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from hashlib import blake2b
+from importlib import resources
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,28 +27,14 @@ from numpy.typing import NDArray
 from honeyguide.errors import ConfigError, ModelError
 from honeyguide.types import Page
 
-_HEARD = (
-    "ace af am an ar ary arz as az ba bcl be bg bn br bs ca crh cs cy da de dz el en eo es et eu"
-    " ext fa fi fo fr fuv fy ga gcf gcr gd gl gom grc gu gug guw ha hbo he hi hr ht hu hy id ig is"
-    " it ja jv ka kab kik kk km kn ko ku ky la lb lg lij ln lo lt ltg lv mg mk ml mn mr ms mt my ne"
-    " nl nn no nso oc om or pa pcm pl ps pt qu ro ru rw sa sdh se si sk sl sn so sq sr st sv sw ta"
-    " te tg th tk tl tr tt ug uk ur uz uzs vec vi vo wa wuu xh yo yue zh zu"
+LANGUAGE_TABLES: dict[str, Any] = tomllib.loads(
+    (resources.files(__package__) / "data/languages.toml").read_text("utf-8")
 )
-DETECTABLE = frozenset(_HEARD.split())
+DETECTABLE = frozenset(LANGUAGE_TABLES["detectable"].split())
 """Codes of the languages that the model of py3langid 0.4 knows."""
-
-_COMMON = (
-    "ar az bg bn ca cs da de el en es et fa fi fr he hi hr hu id it ja ko lt lv nl no pl pt ro ru"
-    " sk sl sq sr sv ta th tr uk ur vi zh"
-)
-COMMON_LANGUAGES = frozenset(_COMMON.split())
+COMMON_LANGUAGES = frozenset(LANGUAGE_TABLES["common"].split())
 """Languages that much of the web is written in."""
-
-_MINOR = (
-    "ace an ary arz bcl crh dz ext fuv gcf gcr gom grc gug guw hbo kab kik lij ln ltg nso oc pcm qu"
-    " rw sa sdh se st uzs vec vo wa wuu yue"
-)
-MINOR_LANGUAGES = frozenset(_MINOR.split())
+MINOR_LANGUAGES = frozenset(LANGUAGE_TABLES["minor"].split())
 """Detected only where they are wanted. They are close to a larger language, would take texts
 from it, and hardly occur in a crawl for another language."""
 
@@ -55,11 +43,7 @@ WANTED_ODDS, ENGLISH_ODDS, RARE_ODDS = 20.0, 5.0, 0.05
 ones. A crawl starts where its languages are and meets English everywhere. Texts in an uncommon
 language would be taken for another one if it were left out."""
 
-_CODE_ALIASES = {
-    "nb": "no", "iw": "he", "in": "id", "ji": "yi", "fil": "tl", "cmn": "zh", "mo": "ro",
-    "sh": "sr", "zho": "zh", "eng": "en", "tur": "tr", "aze": "az", "deu": "de", "ger": "de",
-    "fra": "fr", "fre": "fr", "spa": "es", "rus": "ru", "ara": "ar", "por": "pt", "ita": "it",
-}  # fmt: skip
+_CODE_ALIASES: dict[str, str] = LANGUAGE_TABLES["code_aliases"]
 _TAG = re.compile(r"\s*([A-Za-z]{2,3})(?![A-Za-z0-9])").match
 
 

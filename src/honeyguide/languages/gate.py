@@ -38,7 +38,7 @@ _RESTORED_VISITS = 20_000
 
 
 class LanguageGate:
-    """Language detection and prediction of one crawl; its only state is what the predictor learned."""
+    """Language detection and prediction of one crawl; its state is what the predictor learned."""
 
     def __init__(
         self,

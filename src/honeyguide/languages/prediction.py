@@ -21,40 +21,21 @@ from functools import partial
 from math import exp
 from typing import NamedTuple
 
-from honeyguide.languages.detection import DETECTABLE, DetectedLanguage, primary_code
+from honeyguide.languages.detection import (
+    DETECTABLE,
+    LANGUAGE_TABLES,
+    DetectedLanguage,
+    primary_code,
+)
 from honeyguide.text.language import BoundedMemo, stop_words
 from honeyguide.types import Link, Reason, Url
 from honeyguide.url import domain_of
 
-_ALPHABETS = {
-    "az": "çəğıiöşüİ", "ca": "àçèéíïòóúü·", "cs": "áčďéěíňóřšťúůýž", "da": "æøå", "de": "äöüß",
-    "es": "áéíñóúü¿¡", "et": "äõöüšž", "fi": "äöå", "fr": "àâæçéèêëîïôœùûüÿ", "hr": "čćđšž",
-    "hu": "áéíóöőúüű", "is": "áðéíóúýþæö", "it": "àèéìòù", "lt": "ąčęėįšųūž", "lv": "āčēģīķļņšūž",
-    "nl": "éëïöü", "no": "æøå", "pl": "ąćęłńóśźż", "pt": "áâãàçéêíóôõú", "ro": "ăâîșțşţ",
-    "sk": "áäčďéíĺľňóôŕšťúýž", "sl": "čšž", "sq": "çë", "sv": "åäö", "tk": "çäňöşüýž",
-    "tr": "çğıöşüâîûİ", "uz": "ʻ’",
-    "vi": "àáâãèéêìíòóôõùúýăđĩũơưạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹ",
-}  # fmt: skip
+_ALPHABETS: dict[str, str] = LANGUAGE_TABLES["alphabets"]
 """Letters of languages in Latin script besides those of English."""
-_SCRIPTS = {
-    "\u0370-\u03ff\u1f00-\u1fff": "el grc", "\u0400-\u052f": "ba be bg kk ky mk mn ru sr tg tt uk",
-    "\u0530-\u058f": "hy", "\u0590-\u05ff": "he hbo",
-    "\u0600-\u06ff\u0750-\u077f\ufb50-\ufdff\ufe70-\ufeff": "ar ary arz fa ku ps sdh ug ur",
-    "\u0900-\u097f": "hi mr ne sa gom", "\u0980-\u09ff": "as bn", "\u0a00-\u0a7f": "pa",
-    "\u0a80-\u0aff": "gu", "\u0b00-\u0b7f": "or", "\u0b80-\u0bff": "ta", "\u0c00-\u0c7f": "te",
-    "\u0c80-\u0cff": "kn", "\u0d00-\u0d7f": "ml", "\u0d80-\u0dff": "si", "\u0e00-\u0e7f": "th",
-    "\u0e80-\u0eff": "lo", "\u1000-\u109f": "my", "\u10a0-\u10ff": "ka", "\u1200-\u137f": "am",
-    "\u1780-\u17ff": "km", "\uac00-\ud7af\u1100-\u11ff": "ko", "\u3040-\u30ff": "ja",
-    "\u3400-\u9fff": "zh ja yue wuu",
-}  # fmt: skip
-_ENGLISH = frozenset(
-    {"about", "an", "and", "are", "as", "at", "be", "by", "can", "for", "from", "has", "have",
-     "how", "if", "into", "is", "it", "its", "more", "not", "of", "on", "or", "our", "out", "that",
-     "the", "their", "this", "to", "using", "we", "what", "when", "which", "who", "why", "with",
-     "you", "your"}
-)  # fmt: skip
+_ENGLISH = frozenset(LANGUAGE_TABLES["english_words"].split())
 """Words that only English has. The usual stop words contain country codes."""
-_RICH = frozenset({"az", "cs", "hu", "lt", "lv", "pl", "ro", "sk", "tr", "vi"})
+_RICH = frozenset(LANGUAGE_TABLES["rich"].split())
 """Languages in Latin script that use letters of their own in nearly every phrase."""
 _PLAIN = 12
 """Length of ASCII text from which a missing letter of such a language is evidence."""
@@ -64,7 +45,8 @@ class LanguageLetters:
     """Whether words look like the wanted languages."""
 
     def __init__(self, wanted: frozenset[str]) -> None:
-        scripts = [chars for chars, codes in _SCRIPTS.items() if wanted.intersection(codes.split())]
+        ranges: dict[str, str] = LANGUAGE_TABLES["scripts"]
+        scripts = [chars for chars, codes in ranges.items() if wanted.intersection(codes.split())]
         latin = "".join(_ALPHABETS.get(code, "") for code in sorted(wanted))
         own = "".join(scripts) + re.escape(latin + latin.upper().replace("SS", ""))
         self._own = re.compile(f"[{own}]" if own else r"(?!)").search
@@ -94,18 +76,10 @@ class LanguageLetters:
 # --- Signs in addresses ---
 
 
-_OTHER_WORDS = frozenset(
-    {"am", "an", "as", "be", "br", "id", "in", "is", "it", "la", "lo", "mn", "ms", "my", "no", "or",
-     "pa", "se", "si", "sl", "so", "st", "te", "th", "tl", "uk", "vi", "wa"}
-)  # fmt: skip
+_AMBIGUOUS_CODES = frozenset(LANGUAGE_TABLES["ambiguous_codes"].split())
 """Codes that mostly mean something else in an address: departments, words, states, countries.
 They count where they are wanted, or with a country: ``/it-it/``."""
-_NAMES = {
-    "turkish": "tr", "turkce": "tr", "türkçe": "tr", "english": "en", "ingilizce": "en",
-    "german": "de", "deutsch": "de", "french": "fr", "francais": "fr", "spanish": "es",
-    "espanol": "es", "russian": "ru", "arabic": "ar", "italian": "it", "italiano": "it",
-    "portuguese": "pt", "portugues": "pt", "chinese": "zh", "japanese": "ja", "korean": "ko",
-}  # fmt: skip
+_NAMES: dict[str, str] = LANGUAGE_TABLES["names"]
 _CODE = re.compile(r"([a-z]{2,3})(?:[-_](?:[a-z]{2}|[a-z]{4}|[0-9]{3}))?\Z").match
 _QUERY = re.compile(
     r"[?&;](?:lang|language|lng|hl|locale|lc|ln|dil|langid|setlang|uselang|ui)=([a-z_-]{2,7})",
@@ -115,23 +89,8 @@ _QUERY = re.compile(
 _MAX_HINT_CHARS = 400
 """Characters of an address that are read."""
 
-_COUNTRIES = """
-ad ca|ae ar|af fa ps|al sq|am hy|ar es|at de|az az|ba bs hr sr|bd bn|be nl fr|bg bg|bh ar|bo es
-br pt|by be ru|ca en fr|ch de fr it|cl es|cn zh|cr es|cu es|cy el tr|cz cs|de de|dk da|do es
-dz ar fr|ec es|ee et|eg ar|es es ca gl eu|fi fi sv|fo fo|fr fr|ge ka|gr el|gt es|hk zh en|hn es
-hr hr|hu hu|id id|ie en ga|il he|in en hi|iq ar ku|ir fa|is is|it it|jo ar|jp ja|ke en sw|kg ky ru
-kh km|kr ko|kw ar|kz kk ru|lb ar|lk si ta|lt lt|lu fr de lb|lv lv|ma ar fr|md ro|mk mk|mn mn
-mt mt en|mx es|my ms en|ng en|ni es|nl nl|no no|np ne|nz en|om ar|pa es|pe es|ph tl en|pk ur en
-pl pl|ps ar|pt pt|py es|qa ar|ro ro|rs sr|ru ru|sa ar|se sv|sg en zh|si sl|sk sk|sn fr|so so|sv es
-sy ar|th th|tj tg|tm tk|tn ar fr|tr tr|tw zh|tz sw|ua uk ru|uk en|us en|uy es|uz uz|va it la|ve es
-vn vi|ye ar|za en af|au en|cat ca|eus eu|gal gl|bzh br|su ru|edu en|gov en|mil en|xn--p1ai ru
-xn--fiqs8s zh|xn--j6w193g zh|xn--wgbh1c ar|xn--mgberp4a5d4ar ar|xn--j1amh uk|xn--3e0b707e ko
-xn--90ais be|xn--qxam el|xn--node ka|xn--h2brj9c hi|xn--e1a4c bg|xn--90a3ac sr
-"""
-COUNTRY_LANGUAGES = {
-    words[0]: tuple(words[1:])
-    for words in (entry.split() for entry in re.split(r"[|\n]", _COUNTRIES))
-    if words
+COUNTRY_LANGUAGES: dict[str, tuple[str, ...]] = {
+    country: tuple(codes.split()) for country, codes in LANGUAGE_TABLES["countries"].items()
 }
 """Languages of top-level domains. Country domains that are used worldwide (.io, .tv, .me, .co,
 .ai …) are left out."""
@@ -144,7 +103,7 @@ def language_of_name(name: str, wanted: frozenset[str]) -> str:
     code = primary_code(found[1]) if found else ""
     if code in wanted:
         return code
-    if len(code) != 2 or code not in DETECTABLE or name in _OTHER_WORDS:
+    if len(code) != 2 or code not in DETECTABLE or name in _AMBIGUOUS_CODES:
         return _NAMES.get(name, "")
     return code
 
@@ -254,25 +213,7 @@ class SignWeights:
 
 
 SIGN_PRIORS: dict[str, tuple[float, float]] = {
-    "any link": (0.0, 0.5),
-    "declared in a wanted language": (2.5, 1.0),
-    "declared in another language": (-3.0, 1.0),
-    "a wanted language in its address": (2.0, 1.0),
-    "another language in its address": (-2.5, 1.0),
-    "a wanted language's domain": (1.2, 0.5),
-    "another language's domain": (-1.5, 0.5),
-    "words with a wanted language's letters": (2.0, 0.5),
-    "words with other letters": (-2.0, 0.5),
-    "words in English": (-1.5, 0.5),
-    "words in plain letters": (-0.5, 0.3),
-    "words around with a wanted language's letters": (1.0, 0.5),
-    "words around with other letters": (-1.0, 0.5),
-    "words around in English": (-0.7, 0.5),
-    "words around in plain letters": (-0.2, 0.3),
-    "on a page in a wanted language": (1.5, 0.5),
-    "on a page in another language": (-1.5, 0.5),
-    "on another site's page in a wanted language": (0.8, 0.5),
-    "on another site's page in another language": (-0.8, 0.5),
+    sign: (mean, variance) for sign, (mean, variance) in LANGUAGE_TABLES["sign_priors"].items()
 }
 """Prior weights and variances of the signs."""
 _PAGES = 50_000

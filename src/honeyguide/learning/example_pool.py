@@ -123,16 +123,16 @@ class ExamplePool:
             self._believed.pop(url, None)
         elif example.by == "judge":
             if url not in self._labelled:
-                self._judged.pop(url, None)  # the newest last
-                self._judged[url] = trim_example(example, self._links)
-                if len(self._judged) > _MAX_JUDGED:
-                    del self._judged[next(iter(self._judged))]
+                self._add_newest(self._judged, example, _MAX_JUDGED)
         else:
             self._seen += 1
-            self._visits.pop(url, None)
-            self._visits[url] = trim_example(example, self._links)
-            if len(self._visits) > self._most:
-                del self._visits[next(iter(self._visits))]
+            self._add_newest(self._visits, example, self._most)
+
+    def _add_newest(self, examples: dict[Url, Example], example: Example, most: int) -> None:
+        examples.pop(example.page.url, None)  # the newest last
+        examples[example.page.url] = trim_example(example, self._links)
+        if len(examples) > most:
+            del examples[next(iter(examples))]
 
     def labelled_examples(self) -> list[Example]:
         """Examples from people."""

@@ -63,14 +63,6 @@ class CombinedTeacher:
 
 
 @dataclass(frozen=True)
-class NoTeacher:
-    """No examples."""
-
-    def example_from(self, visit: Visit) -> Example | None:  # noqa: ARG002 - there is nothing to say
-        return None
-
-
-@dataclass(frozen=True)
 class AllVisitsTeacher:
     """Every page with its verdict: for strategies that learn from all visits, and as a background
     for good pages. Pages in another language and copies are marked as worthless; otherwise links of
@@ -88,12 +80,10 @@ class AllVisitsTeacher:
 
 
 def make_teacher(
-    kind: Literal["none", "interactive", "automatic", "both"],
+    kind: Literal["interactive", "automatic", "both"],
     labels: Mapping[Url, tuple[float, LabelOrigin]],
 ) -> Teacher:
     match kind:
-        case "none":
-            return NoTeacher()
         case "interactive":
             return InteractiveTeacher(labels)
         case "automatic":

@@ -14,10 +14,9 @@ from contextlib import contextmanager
 from dataclasses import fields, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from honeyguide.config.settings import FurtherTopic, ScopeSettings, Settings
-from honeyguide.config.topic_file import to_toml
 from honeyguide.errors import ConfigError, FetchError, ParseError, StoreError
 from honeyguide.fetch.decode import decode_body
 from honeyguide.parse.read import parse_body, parse_page
@@ -157,16 +156,6 @@ def _read_record(store: Store, row: VisitRow, scope: ScopeSettings) -> Page | No
 # --- Several topics ---
 
 
-TOPICS_SAMPLE = """
-# Further topics of the same crawl have a table each, with a name and the keys of [topic], but for
-# seeds, language, keyword_language and threshold:
-#     [[topics]]
-#     name="bats"
-#     keywords=["bat", "echolocation"]
-"""
-"""For a new topic.toml."""
-
-
 def seed_urls(settings: Settings) -> tuple[Url, ...]:
     """The topic's seeds and good examples, in canonical form; a ConfigError names bad ones."""
     found: list[Url] = []
@@ -287,35 +276,6 @@ def opposes_examples(settings: Settings, labels: Iterable[Label]) -> Iterator[bo
     for label in labels:
         stated = examples.get(label.url, {}).get(label.topic or settings.topic.name, 0.5)
         yield abs(label.value - stated) > 0.5
-
-
-def compose_topic_tables(
-    further: Sequence[dict[str, Any]], notify: Sequence[dict[str, Any]] = ()
-) -> str:
-    """The end of a new topic.toml: further topics, or a commented sample of them, and notification
-    tables."""
-    text, notify_tables = (
-        "".join(
-            f"\n[[{name}]]\n"
-            + "".join(f"{key} = {to_toml(value)}\n" for key, value in table.items())
-            for table in tables
-        )
-        for name, tables in (("topics", further), ("notify", notify))
-    )
-    try:
-        (text + notify_tables).encode()
-    except UnicodeEncodeError as error:
-        raise ConfigError(f"these tables are not valid text: {error}") from error
-    return (text or TOPICS_SAMPLE) + notify_tables
-
-
-def append_to_topic_file(folder: Path, text: str) -> None:
-    """Append text to a topic.toml."""
-    try:
-        with (folder / "topic.toml").open("a", encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        raise ConfigError(f"{folder}/topic.toml cannot be written: {error}") from error
 
 
 def load_all_example_files(folder: Path, settings: Settings) -> list[Example]:

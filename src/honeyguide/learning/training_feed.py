@@ -68,7 +68,7 @@ class TrainingFeed:
         # Without a teacher it still learns from the topic's own examples.
         kind = settings.learn.teacher
         self._alone = kind == "none"
-        self._teacher = make_teacher("interactive" if self._alone else kind, self._known)
+        self._teacher = make_teacher("interactive" if kind == "none" else kind, self._known)
         self._trainer = Trainer(
             learner, settings.learn.every, grows=habits.learns_on_growth, eager=settings.learn.eager
         )

@@ -9,8 +9,7 @@ from itertools import islice, takewhile
 from pathlib import Path
 from typing import NamedTuple
 
-from honeyguide.config.search_settings import has_bang_command
-from honeyguide.config.settings import Settings
+from honeyguide.config.settings import Settings, has_bang_command
 from honeyguide.learning import topics
 from honeyguide.links.ranking import visit_worth
 from honeyguide.search.composer import QueryComposer

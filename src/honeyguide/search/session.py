@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
 
-from honeyguide.config.search_settings import with_topic_language
-from honeyguide.config.settings import Settings
+from honeyguide.config.settings import Settings, with_topic_language
 from honeyguide.errors import ConfigError, SearchError
 from honeyguide.frontier.frontier import LinkFrontier
 from honeyguide.links.ranking import LinkKnowledge, SourceBandit

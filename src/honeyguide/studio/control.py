@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, structs
 
 from honeyguide.api import topic_edit
-from honeyguide.config.settings import load_settings
+from honeyguide.config.loading import load_settings
 from honeyguide.crawl import live_status
 from honeyguide.errors import ConfigError, StoreError
 from honeyguide.studio.new_topic import Address, Word, complete_addresses

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from honeyguide import language_codes
 from honeyguide.api.create import OWN_ONTOLOGIES
-from honeyguide.config.settings import load_settings
+from honeyguide.config.loading import load_settings
 from honeyguide.crawl.from_settings import strategy_choices
 from honeyguide.errors import HoneyguideError
 from honeyguide.store.open_store import open_existing_store

@@ -14,7 +14,7 @@ from msgspec import Meta
 from honeyguide.api import labels as people
 from honeyguide.api.generations import label_learning_curve
 from honeyguide.api.user_urls import resolve_url
-from honeyguide.config.settings import load_settings
+from honeyguide.config.loading import load_settings
 from honeyguide.crawl import live_status
 from honeyguide.crawl.rescore import apply_new_labels
 from honeyguide.errors import HoneyguideError

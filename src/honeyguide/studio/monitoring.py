@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from honeyguide.config.settings import load_settings
+from honeyguide.config.loading import load_settings
 from honeyguide.crawl import live_status
 from honeyguide.crawl.live_status import ActiveFetch, LiveFrontier
 from honeyguide.crawl.status import CollectionStatus, collection_status

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from honeyguide.api.user_urls import resolve_url
-from honeyguide.config.settings import load_settings
+from honeyguide.config.loading import load_settings
 from honeyguide.errors import ConfigError, HoneyguideError
 from honeyguide.store.open_store import open_existing_store
 from honeyguide.store.store import Store

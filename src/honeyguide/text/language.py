@@ -9,87 +9,44 @@ packages takes as long as reading ten pages. The name ``eng`` is free.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from importlib import import_module
+from importlib import import_module, resources
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import Stemmer
 
 from honeyguide.errors import ConfigError, ModelError
 from honeyguide.text import normalise
-from honeyguide.text.normalise import LetterPairs, Spelling, fold_letters
+from honeyguide.text.normalise import Spelling, fold_letters
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
 
 
-SNOWBALL_STEMMERS = {
-    "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek",
-    "en": "english", "eo": "esperanto", "es": "spanish", "et": "estonian", "eu": "basque",
-    "fa": "persian", "fi": "finnish", "fr": "french", "ga": "irish", "hi": "hindi",
-    "hu": "hungarian", "hy": "armenian", "id": "indonesian", "it": "italian", "lt": "lithuanian",
-    "nb": "norwegian", "ne": "nepali", "nl": "dutch", "nn": "norwegian", "no": "norwegian",
-    "pl": "polish", "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian",
-    "st": "sesotho", "sv": "swedish", "ta": "tamil", "tr": "turkish", "yi": "yiddish",
-}  # fmt: skip
-"""Code → Snowball's stemmer; an older PyStemmer may lack some."""
-
-STOP_LIST_CODES = {"nb": "no", "nn": "no"}
-"""Codes whose list of stop words goes by another code."""
-
-CHARS_PER_WORD = {"zh": 2, "yue": 2, "ja": 2, "th": 3, "lo": 3, "km": 3, "my": 3}
-"""Languages without blanks between words, and how many characters make a word of running text."""
-
-_TURKIC: LetterPairs = (("İ", "i"), ("I", "ı"))
-_CAPITALS = {"tr": _TURKIC, "az": _TURKIC, "crh": _TURKIC}
-
-_ALIKE: dict[str, LetterPairs] = {
-    "ar": (("أ", "ا"), ("إ", "ا"), ("آ", "ا"), ("ٱ", "ا"), ("ى", "ي")),
-    "de": (("ß", "ss"),),
-    # Capitals are written without accents, and ς is σ at the end.
-    "el": (
-        ("ά", "α"), ("έ", "ε"), ("ή", "η"), ("ί", "ι"), ("ό", "ο"), ("ύ", "υ"), ("ώ", "ω"),
-        ("ΐ", "ϊ"), ("ΰ", "ϋ"), ("ς", "σ"),
-    ),
-    # Keyboards and old encodings write the Arabic letters.
-    "fa": (("ي", "ی"), ("ى", "ی"), ("ك", "ک"), ("ۀ", "ه")),
-    "fr": (("œ", "oe"), ("æ", "ae")),
-    # Old encodings have the cedilla only.
-    "ro": (("ş", "ș"), ("ţ", "ț")),
-    "ru": (("ё", "е"),),
-    # Most people no longer write the circumflex.
-    "tr": (("â", "a"), ("î", "i"), ("û", "u")),
-    "ur": (("ي", "ی"), ("ك", "ک")),
-}  # fmt: skip
-
-_WITHOUT_MARKS = frozenset(
-    """
-    af ar az be bg br bs ca co crh cs cy da de el en eo es et eu fi fo fr fy ga gd gl ha he hr hu
-    hy id is it ja ka kk ko ku ky la lb lt lv mk ms mt nb nl nn no oc pl ps pt ro ru sk sl so sq
-    sr st sv sw tl tr uk ur uz vi yue zh zu
-    """.split()  # noqa: SIM905 - eighty quotes would hide the codes
+_TABLES: dict[str, Any] = tomllib.loads(
+    (resources.files(__package__) / "data/languages.toml").read_text("utf-8")
 )
-"""Languages whose letters are all single characters once their parts are composed."""
+SNOWBALL_STEMMERS: dict[str, str] = _TABLES["snowball_stemmers"]
+"""Code → Snowball's stemmer; an older PyStemmer may lack some."""
+STOP_LIST_CODES: dict[str, str] = _TABLES["stop_list_codes"]
+"""Codes whose list of stop words goes by another code."""
+CHARS_PER_WORD: dict[str, int] = _TABLES["chars_per_word"]
+"""Languages without blanks between words, and how many characters make a word of running text."""
+_PARTICLES = _TABLES["korean_particles"].split()
+_ARTICLES = _TABLES["arabic_articles"].split()
 
 
 def spelling_of(code: str) -> Spelling:
     return Spelling(
-        capitals=_CAPITALS.get(code, ()),
-        alike=_ALIKE.get(code, ()),
-        marks=code not in _WITHOUT_MARKS,
+        capitals=tuple((one, other) for one, other in _TABLES["capitals"].get(code, ())),
+        alike=tuple((one, other) for one, other in _TABLES["alike"].get(code, ())),
+        marks=code not in _TABLES["without_marks"].split(),
         joiner=code == "fa",
     )
-
-
-_PARTICLES = (
-    "에서는", "에서도", "으로는", "으로써", "으로서", "이라고", "에게서", "까지는", "부터는",
-    "에서", "에게", "으로", "이나", "이란", "이라", "까지", "부터", "처럼", "보다", "마다", "에는",
-    "에도", "과의", "와의", "로의", "들의", "들은", "들이", "들을",
-    "은", "는", "이", "가", "을", "를", "의", "에", "로", "와", "과", "도", "만", "들",
-)  # fmt: skip
 
 
 def strip_korean_particle(word: str) -> str:
@@ -102,9 +59,6 @@ def strip_korean_particle(word: str) -> str:
         if len(word) - len(particle) >= 2 and word.endswith(particle):
             return word[: -len(particle)]
     return word
-
-
-_ARTICLES = ("وال", "بال", "كال", "فال", "ال", "لل")
 
 
 def strip_arabic_article(word: str) -> str:
@@ -310,10 +264,6 @@ def _load_plugin(code: str, target: str) -> Language:
 # --- Dictionary forms of words by simplemma, an extra that takes a second to load ---
 
 
-_OTHER = {"no": "nb", "bs": "hbs", "hr": "hbs", "sr": "hbs"}
-"""Codes whose word list goes by another code."""
-
-
 def make_lemmatiser(code: str) -> Callable[[str], str]:
     """Word → its dictionary form, or the word itself if it is unknown.
 
@@ -325,7 +275,7 @@ def make_lemmatiser(code: str) -> Callable[[str], str]:
         raise ConfigError(
             "lemmas need simplemma; install it with: pip install 'honeyguide[lemma]'"
         ) from error
-    known, name = Lemmatizer(), _OTHER.get(code, code)
+    known, name = Lemmatizer(), _TABLES["lemma_codes"].get(code, code)
 
     def form(word: str) -> str:
         return known.lemmatize(word, lang=name) if word else ""
@@ -343,11 +293,6 @@ def make_lemmatiser(code: str) -> Callable[[str], str]:
 def fold_text(text: str, language: str = "en") -> str:
     """The text in one spelling by the rules of the language."""
     return language_of(language).fold(text)
-
-
-def separate_words(text: str, language: str = "en") -> str:
-    """The folded text with a blank after each word."""
-    return language_of(language).separate_words(text)
 
 
 def split_words(text: str, language: str = "en") -> list[str]:

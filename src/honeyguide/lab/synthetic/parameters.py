@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, cast
 
-from honeyguide.config.settings import build_dataclass
+from honeyguide.config.validation import build_dataclass
 from honeyguide.errors import ConfigError
 from honeyguide.lab.synthetic.text import FOREIGN_WORDS, MANUAL_HOSTS
 
