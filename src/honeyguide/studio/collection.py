@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,8 +20,8 @@ from honeyguide.store.labels import TopicSelection
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
 from honeyguide.studio import search_index
-from honeyguide.studio.indexing import Indexer, SearchIndexProgress
 from honeyguide.studio.routes import RequestContext, Route, StreamAnswer
+from honeyguide.studio.search_index import Indexer, SearchIndexProgress
 from honeyguide.types import Label
 from honeyguide.url import url_fingerprint
 
@@ -134,7 +133,7 @@ def _search_visits(context: RequestContext, query: VisitsQuery) -> VisitItems:
     indexed = context.shared_for(Indexer).keep_running(_WAIT_S)
     with (
         context.read_store() as store,
-        closing(search_index.SearchIndex(context.shared_for(Indexer).path)) as index,
+        search_index.SearchIndex(context.shared_for(Indexer).path) as index,
     ):
         wish = _index_filter(query, store)
         hits = index.find_hits(
@@ -301,7 +300,7 @@ def _export_chunks(
 ) -> Iterator[bytes]:
     with (
         Store.open(selection.folder, "read") as store,
-        closing(search_index.SearchIndex(selection.path)) as index,
+        search_index.SearchIndex(selection.path) as index,
     ):
         rows = selection.iter_rows(store, index)
         yield from stream_export(store, rows, query.format, text=query.text, topics=topics)
