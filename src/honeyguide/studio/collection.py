@@ -1,4 +1,4 @@
-"""The Collection screen: search, filter, sort and export visits."""
+"""The list of collections, and the Collection screen: search, filter, sort and export visits."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from honeyguide.errors import ConfigError
+from honeyguide.config.settings import load_settings
+from honeyguide.errors import ConfigError, HoneyguideError
 from honeyguide.parse.sanitise import make_layout_safe
 from honeyguide.store.database import to_int64
 from honeyguide.store.export import stream_export
 from honeyguide.store.labels import TopicSelection
+from honeyguide.store.open_store import open_existing_store
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
-from honeyguide.studio import search_index
+from honeyguide.studio import routes, search_index
 from honeyguide.studio.routes import RequestContext, Route, StreamAnswer
 from honeyguide.studio.search_index import Indexer, SearchIndexProgress
 from honeyguide.types import Label
@@ -306,7 +308,75 @@ def _export_chunks(
         yield from stream_export(store, rows, query.format, text=query.text, topics=topics)
 
 
+# -- The list of collections --
+
+
+_COLLECTIONS_COUNTED = 30
+"""Collections whose stores are looked into for the list; others are only named."""
+_COLLECTIONS_LISTED = 500
+
+
+class CollectionItem(msgspec.Struct):
+    """A collection in the list."""
+
+    name: str
+    description: str = ""
+    running: str = ""
+    """crawl or watch; elsewhere: by another process; '': not running."""
+    visits: int | None = None
+    relevant: int | None = None
+    last: float | None = None
+    problem: str = ""
+
+
+class CollectionItems:
+    """What was last seen of each collection: looked into again only when its files changed."""
+
+    def __init__(self, _: Path) -> None:
+        self._seen: dict[Path, tuple[object, CollectionItem]] = {}
+
+    def item_of(self, folder: Path, counted: bool) -> CollectionItem:
+        stamp = (counted, routes.collection_stamp(folder))
+        known = self._seen.get(folder)
+        if known is None or known[0] != stamp:
+            known = self._seen[folder] = (stamp, _read_item(folder, counted))
+            while len(self._seen) > _COLLECTIONS_LISTED:
+                self._seen.pop(next(iter(self._seen)), None)
+        return known[1]
+
+
+def _read_item(folder: Path, counted: bool) -> CollectionItem:
+    row = CollectionItem(folder.name)
+    try:
+        row.description = load_settings(folder / "topic.toml").topic.description[:500]
+        if counted and (folder / "collection.db").exists():
+            with open_existing_store(folder, "read") as store:
+                counts = store.counter.read_counts()
+            row.visits, row.relevant, row.last = counts.visits, counts.relevant, counts.last
+    except (HoneyguideError, OSError) as error:
+        row.problem = str(error)
+    return row
+
+
+def list_collections(context: RequestContext) -> list[CollectionItem]:
+    """The collections in the folder, the one that was changed last first."""
+    shelf, rows = context.shared.get(context.root, CollectionItems), []
+    for place, folder in enumerate(routes.find_collections(context.root)[:_COLLECTIONS_LISTED]):
+        row = shelf.item_of(folder, place < _COLLECTIONS_COUNTED)
+        try:
+            state = context.runs.run_state(folder)
+        except (HoneyguideError, OSError) as error:  # no lock of ours: told of it alone
+            rows.append(msgspec.structs.replace(row, problem=row.problem or str(error)))
+            continue
+        going = state.state in ("running", "stopping", "elsewhere")
+        rows.append(
+            msgspec.structs.replace(row, running=state.kind or state.state if going else "")
+        )
+    return rows
+
+
 ROUTES = (
+    Route("GET", "/api/collections", list_collections),
     Route("GET", "/api/c/{name}/visits", list_visits),
     Route("GET", "/api/c/{name}/choices", filter_choices),
     Route("GET", "/api/c/{name}/export", export_selection),

@@ -1,4 +1,4 @@
-"""Making a new topic: trial requests of seeds, uploaded ontologies, and the collection itself."""
+"""Making and editing a topic: choices, trials of seeds, uploaded ontologies, the collection."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from honeyguide import __version__
+from honeyguide import __version__, language_codes
+from honeyguide.api import topic_edit
 from honeyguide.api.create import (
     OWN_ONTOLOGIES,
     Ontology,
@@ -29,8 +30,9 @@ from honeyguide.api.create import (
 from honeyguide.api.search import allow_engine
 from honeyguide.api.user_urls import parse_seed_url
 from honeyguide.config import topic_file
-from honeyguide.config.settings import FetchSettings
-from honeyguide.errors import ConfigError, FetchError, ParseError
+from honeyguide.config.settings import FetchSettings, load_settings
+from honeyguide.crawl.from_settings import strategy_choices
+from honeyguide.errors import ConfigError, FetchError, HoneyguideError, ParseError
 from honeyguide.fetch.http import CurlFetcher, make_user_agent
 from honeyguide.learning import topics
 from honeyguide.net.polite_fetch import PoliteFetcher, RequestPacer
@@ -466,7 +468,137 @@ def _sibling_folder(root: Path) -> Iterator[Path]:
         raise ConfigError(f"nothing can be written in {root}: {error.strerror}") from error
 
 
+# -- What a new topic can be made from --
+
+
+class StrategyItem(Struct):
+    name: str
+    about: str
+    learns: bool
+    needs: tuple[str, ...]
+    """Any one of these must be given."""
+
+
+class TopicChoices(Struct):
+    """What a new topic can be made from."""
+
+    strategies: list[StrategyItem]
+    languages: dict[str, str]
+    ontologies: list[str]
+    contact: str
+    """As it stands in the collection that was changed last."""
+
+
+def topic_choices(context: routes.RequestContext) -> TopicChoices:
+    """Strategies, languages and ontologies to choose from."""
+    contact = ""
+    for folder in routes.find_collections(context.root)[:5]:
+        try:
+            contact = contact or load_settings(folder / "topic.toml").fetch.contact
+        except HoneyguideError:
+            continue
+    strategies = [
+        StrategyItem(one.name, one.about, one.traits.learns, one.traits.needs)
+        for one in strategy_choices({})
+    ]
+    return TopicChoices(strategies, _language_names(), list(OWN_ONTOLOGIES), contact)
+
+
+def _language_names() -> dict[str, str]:
+    from honeyguide.languages.detection import COMMON_LANGUAGES
+
+    return dict(
+        sorted(
+            ((code, language_codes.language_name(code)) for code in COMMON_LANGUAGES),
+            key=lambda one: one[1],
+        )
+    )
+
+
+# -- Editing the topic --
+
+
+class TopicInfo(Struct):
+    """What the collection is after, as its topic.toml says."""
+
+    description: str
+    keywords: tuple[str, ...]
+    seeds: tuple[str, ...]
+    good: tuple[str, ...]
+    bad: tuple[str, ...]
+    language: tuple[str, ...]
+    ontology: str
+    concept: str
+    topics: tuple[str, ...]
+    """The names of further topics."""
+    strategy: str
+    learns: bool
+    pages: int
+    contact: str
+    threshold: float
+
+
+def topic_info(context: routes.RequestContext) -> TopicInfo:
+    """What it is after, and within which limits."""
+    collection = context.open_collection()
+    topic, limits = collection.settings.topic, collection.settings.crawl
+    return TopicInfo(
+        topic.description,
+        topic.keywords,
+        topic.seeds,
+        topic.good + topic.good_files,
+        topic.bad + topic.bad_files,
+        topic.language,
+        Path(topic.ontology).name,
+        topic.concept,
+        collection.topics[1:],
+        limits.strategy,
+        collection.learns,
+        limits.pages,
+        collection.settings.fetch.contact,
+        topic.threshold,
+    )
+
+
+class TopicEdit(Struct, forbid_unknown_fields=True):
+    """What is to change; what is not given stays as it is."""
+
+    description: Annotated[str, Meta(max_length=5_000)] | None = None
+    keywords: Annotated[list[Word], Meta(max_length=500)] | None = None
+    seeds: Annotated[list[Address], Meta(max_length=2_000)] | None = None
+    pages: Annotated[int, Meta(ge=0, le=100_000_000)] | None = None
+
+
+def edit_topic(context: routes.RequestContext, body: TopicEdit) -> TopicInfo:
+    """Change what the topic is after; it counts from the next start on.
+
+    The rest of topic.toml stays as it is, comments included.
+    """
+    settings = context.open_collection().settings
+    values: dict[str, Any] = {}
+    if body.description is not None:
+        values["description"] = body.description.strip()
+    if body.keywords is not None:
+        values["keywords"] = [word for each in body.keywords if (word := each.strip())]
+    if body.seeds is not None:
+        known, lab = settings.topic.seeds, bool(settings.fetch.lab)
+        values["seeds"] = [
+            whole
+            for text in body.seeds
+            for whole in ([text] if text in known else complete_addresses("seeds", [text], lab))
+        ]
+        if not values["seeds"] and not settings.topic.good and not settings.search.engine:
+            raise routes.FormError("seeds", "write at least one address to begin with")
+    limits = {} if body.pages is None else {"pages": body.pages}
+    with routes.errors_by_key():
+        topic_edit.change_topic_file(context.collection_folder, {"topic": values, "crawl": limits})
+    return topic_info(context)
+
+
 ROUTES = (
+    routes.Route("GET", "/api/choices", topic_choices),
+    routes.Route("GET", "/api/c/{name}/topic", topic_info),
+    routes.Route("PUT", "/api/c/{name}/topic", edit_topic, most_bytes=5_000_000),
     routes.Route("POST", "/api/collections", create_topic, most_bytes=15_000_000),
     routes.Route("POST", "/api/seeds", try_new_seeds),
     routes.Route("POST", "/api/ontology", upload_ontology, most_bytes=14_000_000),

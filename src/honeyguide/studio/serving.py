@@ -31,13 +31,12 @@ from honeyguide.studio import (
     changes,
     collection,
     compare,
-    control,
-    home,
     label,
     monitoring,
     new_topic,
     page,
     queries,
+    runs,
     watching,
 )
 from honeyguide.studio.auth import AuthGate
@@ -113,7 +112,7 @@ _DRAINED_BYTES = 100_000
 
 def all_routes() -> tuple[Route, ...]:
     """Everything that may be asked of the studio."""
-    screens = (home, control, new_topic, monitoring, collection, page, label, changes, watching)
+    screens = (runs, new_topic, monitoring, collection, page, label, changes, watching)
     routes = [route for screen in (*screens, compare, queries) for route in screen.ROUTES]
     return (*routes, *monitoring.METRICS_ROUTES)
 
