@@ -1,10 +1,9 @@
-"""The list of collections, and the Collection screen: search, filter, sort and export visits."""
+"""The list of collections, and the Collection screen: search, filter and export visits."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal
@@ -22,9 +21,8 @@ from honeyguide.store.open_store import open_existing_store
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
 from honeyguide.studio import routes, search_index
-from honeyguide.studio.routes import RequestContext, Route, StreamAnswer
+from honeyguide.studio.routes import RequestContext, Route, StreamAnswer, copy_fields
 from honeyguide.studio.search_index import Indexer, SearchIndexProgress
-from honeyguide.types import Label
 from honeyguide.url import url_fingerprint
 
 _SNIPPET, _TITLE, _HOST = 240, 500, 255
@@ -138,16 +136,14 @@ def _search_visits(context: RequestContext, query: VisitsQuery) -> VisitItems:
         search_index.SearchIndex(context.shared_for(Indexer).path) as index,
     ):
         wish = _index_filter(query, store)
-        hits = index.find_hits(
-            wish, _sort_order(query), query.limit + 1, _parse_cursor(query.after)
-        )
+        after = _parse_cursor(query.after)
+        hits = index.find_hits(wish, _sort_order(query), query.limit + 1, after)
+        more = len(hits) > query.limit
         total = index.count_hits(wish)
         rows = [row for hit in hits[: query.limit] if (row := store.visits.visit_by_id(hit.visit))]
         return VisitItems(
             [_visit_item(store, row, query.words) for row in rows],
-            f"{hits[query.limit - 1].key!r}:{hits[query.limit - 1].visit}"
-            if len(hits) > query.limit
-            else "",
+            f"{hits[query.limit - 1].key!r}:{hits[query.limit - 1].visit}" if more else "",
             min(total, search_index.MAX_COUNTED),
             total > search_index.MAX_COUNTED,
             indexed,
@@ -161,10 +157,8 @@ def filter_choices(context: RequestContext) -> FilterChoices:
         return FilterChoices({}, [], 0, topics)
     context.shared_for(Indexer).keep_running()
     with context.read_store() as store:
-        counts, names = (
-            store.counter.read_counts(),
-            [row.host for row in store.counter.top_hosts(limit=200)],
-        )
+        counts = store.counter.read_counts()
+        names = [row.host for row in store.counter.top_hosts(limit=200)]
         return FilterChoices(counts.tongues, names, counts.labels, topics)
 
 
@@ -179,8 +173,12 @@ def export_selection(context: RequestContext, query: ExportQuery) -> StreamAnswe
     collection = context.open_collection()
     topics = TopicSelection(collection.topics, collection.settings.topic.threshold)
     context.shared_for(Indexer).keep_running()
-    selection = _ExportSelection(context.collection_folder, context.shared_for(Indexer).path, query)
-    chunks = _export_chunks(selection, query, topics if collection.topics else None)
+    chunks = _export_chunks(
+        context.collection_folder,
+        context.shared_for(Indexer).path,
+        query,
+        topics if collection.topics else None,
+    )
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", collection.name).strip("-.") or "pages"
     media = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
     disposition = f'attachment; filename="{name}.{query.format}"'
@@ -238,24 +236,19 @@ def _parse_cursor(text: str) -> search_index.IndexHit | None:
 
 
 def _visit_item(store: Store, row: VisitRow, words: str) -> VisitItem:
-    label: Label | None = store.labels.effective_label(row.url)
-    snippet, found = (
-        _find_snippet(store.visits.page_text(row.id)[1], words) if words.strip() else ("", [])
-    )
-    return VisitItem(
+    label = store.labels.effective_label(row.url)
+    text = store.visits.page_text(row.id)[1] if words.strip() else ""
+    snippet, found = _find_snippet(text, words)
+    return copy_fields(
+        VisitItem,
+        row,
         visit=row.id,
-        url=row.url,
         title=make_layout_safe(row.title[:_TITLE]),
         host=row.url.split("/", 3)[2][:_HOST],
-        at=row.at,
-        verdict=row.verdict,
         relevant=bool(row.relevant),
         label=None if label is None else label.value,
         language=row.tongue or row.language[:_HOST],
-        status=row.status,
         failure=row.failure and row.failure[:_HOST],
-        copy_of=row.copy_of,
-        generation=row.generation,
         snippet=snippet or row.description[:_SNIPPET],
         marks=found,
     )
@@ -280,32 +273,24 @@ def _find_snippet(text: str, words: str) -> tuple[str, list[tuple[int, int]]]:
     return piece, [match.span() for match in pattern.finditer(piece)][:20]
 
 
-@dataclass
-class _ExportSelection:
-    """All visits of a selection, page by page; opened when the first is asked for."""
-
-    folder: Path
-    path: Path
-    query: ExportQuery
-
-    def iter_rows(self, store: Store, index: search_index.SearchIndex) -> Iterator[VisitRow]:
-        wish, sort, after = _index_filter(self.query, store), _sort_order(self.query), None
-        while hits := index.find_hits(wish, sort, _AT_ONCE, after):
-            for hit in hits:
-                if row := store.visits.visit_by_id(hit.visit):
-                    yield row
-            after = hits[-1]
-
-
 def _export_chunks(
-    selection: _ExportSelection, query: ExportQuery, topics: TopicSelection | None
+    folder: Path, path: Path, query: ExportQuery, topics: TopicSelection | None
 ) -> Iterator[bytes]:
-    with (
-        Store.open(selection.folder, "read") as store,
-        search_index.SearchIndex(selection.path) as index,
-    ):
-        rows = selection.iter_rows(store, index)
+    with Store.open(folder, "read") as store, search_index.SearchIndex(path) as index:
+        rows = _selected_visits(store, index, query)
         yield from stream_export(store, rows, query.format, text=query.text, topics=topics)
+
+
+def _selected_visits(
+    store: Store, index: search_index.SearchIndex, query: ExportQuery
+) -> Iterator[VisitRow]:
+    """All visits of a selection, looked up some hundred at a time."""
+    wish, sort, after = _index_filter(query, store), _sort_order(query), None
+    while hits := index.find_hits(wish, sort, _AT_ONCE, after):
+        for hit in hits:
+            if row := store.visits.visit_by_id(hit.visit):
+                yield row
+        after = hits[-1]
 
 
 # -- The list of collections --
@@ -365,7 +350,7 @@ def list_collections(context: RequestContext) -> list[CollectionItem]:
         row = shelf.item_of(folder, place < _COLLECTIONS_COUNTED)
         try:
             state = context.runs.run_state(folder)
-        except (HoneyguideError, OSError) as error:  # no lock of ours: told of it alone
+        except (HoneyguideError, OSError) as error:  # no lock of ours: only this row says so
             rows.append(msgspec.structs.replace(row, problem=row.problem or str(error)))
             continue
         going = state.state in ("running", "stopping", "elsewhere")

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from honeyguide.api.generations import GenerationComparison, generation_trial, was_held_back
 from honeyguide.errors import ConfigError, StoreError
 from honeyguide.store.collection_files import open_regular
-from honeyguide.store.generations import GenerationRow
-from honeyguide.studio.routes import RequestContext, ResourceMissing, Route
+from honeyguide.studio.routes import RequestContext, ResourceMissing, Route, copy_fields
 
 SUMMARY_FILE, _RESULTS_FILE = "summary.json", "results.jsonl"
 _MAX_FILE_BYTES = 32_000_000
@@ -199,29 +198,21 @@ class LabComparison(msgspec.Struct, frozen=True):
 def list_comparisons(context: RequestContext) -> list[LabComparisonItem]:
     """The lab's comparisons in this folder."""
     found = []
-    for folder in find_result_folders(context.root):
-        summary = read_summary(folder)
-        if summary is not None:
-            name = folder.relative_to(context.root).as_posix()
-            at = (folder / SUMMARY_FILE).stat().st_mtime
-            found.append(
-                LabComparisonItem(
-                    name, at, summary.baseline, list(summary.all), len(summary.topics)
-                )
-            )
+    for name, folder in _named_results(context.root):
+        if (summary := read_summary(folder)) is not None:
+            at, topics = (folder / SUMMARY_FILE).stat().st_mtime, len(summary.topics)
+            found.append(LabComparisonItem(name, at, summary.baseline, list(summary.all), topics))
     return sorted(found, key=lambda one: -one.at)
+
+
+def _named_results(root: Path) -> Iterator[tuple[str, Path]]:
+    for folder in find_result_folders(root):
+        yield folder.relative_to(root).as_posix(), folder
 
 
 def show_comparison(context: RequestContext, query: LabComparisonQuery) -> LabComparison:
     """One comparison: figures with intervals, and curves."""
-    folder = next(
-        (
-            f
-            for f in find_result_folders(context.root)
-            if f.relative_to(context.root).as_posix() == query.folder
-        ),
-        None,
-    )
+    folder = dict(_named_results(context.root)).get(query.folder)
     summary = None if folder is None else read_summary(folder)
     if folder is None or summary is None:
         raise ResourceMissing(f"there is no comparison {query.folder!r} in this studio's folder")
@@ -373,29 +364,25 @@ def list_generations(context: RequestContext) -> GenerationItems:
         known = store.generations.list_all()
         live = store.generations.live_number()
         counts = store.counter.read_counts().generations
-    rows = [
-        _generation_item(one, one.number == live, *counts.get(one.number, (0, 0)))
-        for one in known[-_GENERATIONS_SHOWN:]
-    ]
+    rows = []
+    for row in known[-_GENERATIONS_SHOWN:]:
+        trial = generation_trial(row)
+        visits, relevant = counts.get(row.number, (0, 0))
+        item = copy_fields(
+            GenerationItem,
+            row,
+            strategy=row.name,
+            live=row.number == live,
+            whole=row.size > 0,
+            held_back=was_held_back(row),
+            visits=visits,
+            relevant=relevant,
+            error=trial.after if trial else None,
+            before=trial.before if trial else None,
+            tried_on=trial.pages if trial else 0,
+        )
+        rows.append(item)
     return GenerationItems(live, learns, max(0, len(known) - _GENERATIONS_SHOWN), rows)
-
-
-def _generation_item(one: GenerationRow, live: bool, visits: int, relevant: int) -> GenerationItem:
-    trial = generation_trial(one)
-    return GenerationItem(
-        one.number,
-        one.name,
-        one.note,
-        one.at,
-        live,
-        one.size > 0,
-        was_held_back(one),
-        visits,
-        relevant,
-        trial.after if trial else None,
-        trial.before if trial else None,
-        trial.pages if trial else 0,
-    )
 
 
 def use_generation(context: RequestContext, body: GenerationChoice) -> LiveGeneration:

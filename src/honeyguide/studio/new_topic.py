@@ -542,21 +542,17 @@ def topic_info(context: routes.RequestContext) -> TopicInfo:
     """What it is after, and within which limits."""
     collection = context.open_collection()
     topic, limits = collection.settings.topic, collection.settings.crawl
-    return TopicInfo(
-        topic.description,
-        topic.keywords,
-        topic.seeds,
-        topic.good + topic.good_files,
-        topic.bad + topic.bad_files,
-        topic.language,
-        Path(topic.ontology).name,
-        topic.concept,
-        collection.topics[1:],
-        limits.strategy,
-        collection.learns,
-        limits.pages,
-        collection.settings.fetch.contact,
-        topic.threshold,
+    return routes.copy_fields(
+        TopicInfo,
+        topic,
+        good=topic.good + topic.good_files,
+        bad=topic.bad + topic.bad_files,
+        ontology=Path(topic.ontology).name,
+        topics=collection.topics[1:],
+        strategy=limits.strategy,
+        learns=collection.learns,
+        pages=limits.pages,
+        contact=collection.settings.fetch.contact,
     )
 
 

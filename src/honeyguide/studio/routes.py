@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+S = TypeVar("S", bound=msgspec.Struct)
 
 
 class RequestContext(NamedTuple):
@@ -309,6 +310,12 @@ class StreamAnswer:
     chunks: Iterator[bytes] | AsyncIterator[bytes]
     media: str = "text/event-stream"
     headers: dict[str, str] = field(default_factory=dict)
+
+
+def copy_fields(kind: type[S], source: object, **values: Any) -> S:
+    """A struct with these values, and for its other fields the source's attributes of that name."""
+    names = [name for name in kind.__struct_fields__ if name not in values]
+    return kind(**{name: getattr(source, name) for name in names}, **values)
 
 
 # -- OpenAPI --

@@ -18,7 +18,7 @@ from honeyguide.errors import ConfigError, HoneyguideError
 from honeyguide.store.open_store import open_existing_store
 from honeyguide.store.store import Store
 from honeyguide.store.watch_list import WatchedRow, WatchedState
-from honeyguide.studio.routes import RequestContext, ResourceMissing, Route
+from honeyguide.studio.routes import RequestContext, ResourceMissing, Route, copy_fields
 from honeyguide.watch.build import VisitForecast
 from honeyguide.watch.manual_edits import edit_watch_list
 from honeyguide.watch.schedule.change_rate import estimate_rate
@@ -186,21 +186,8 @@ def _watched_item(
     if next_at is None and forecast is not None and row.state == "watched":
         why = forecast.explain_visit(row.url)
         next_at = why.next_at if why is not None else None
-    return WatchedItem(
-        row.id,
-        row.url,
-        row.state,
-        row.by,
-        row.weight,
-        row.visits,
-        row.changes,
-        row.failures,
-        86_400.0 / estimate_rate(row.rate).per_day if row.rate else None,
-        row.visited,
-        row.changed,
-        next_at,
-        row.note,
-    )
+    every = 86_400.0 / estimate_rate(row.rate).per_day if row.rate else None
+    return copy_fields(WatchedItem, row, every=every, next_at=next_at)
 
 
 def next_visits(context: RequestContext, query: NextVisitsQuery) -> NextVisits:
