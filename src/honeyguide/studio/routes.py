@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html import escape
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast, get_type_hints
 from urllib.parse import unquote
@@ -424,6 +425,12 @@ def _describe_parameters(route: Route, components: dict[str, Any]) -> list[dict[
     return listed
 
 
+def fill_template(name: str, **values: str) -> bytes:
+    """One of the pages in ``templates`` with these values, which are HTML already."""
+    page = resources.files("honeyguide.studio").joinpath("templates", name).read_text("utf-8")
+    return page.rstrip("\n").format_map(values).encode()
+
+
 def api_page(routes: Sequence[Route]) -> bytes:
     """The routes for people to read."""
     rows = []
@@ -434,23 +441,14 @@ def api_page(routes: Sequence[Route]) -> bytes:
             f"<td>{escape(route.summary)}"
             f"<div class=muted>{escape(', '.join(asks))}</div></td></tr>"
         )
-    return (
-        "<!doctype html><html lang=en><head><meta charset=utf-8><title>Honeyguide API</title>"
-        "<meta name=viewport content='width=device-width'>"
-        "<link rel=stylesheet href=/static/style.css></head><body><main>"
-        "<h1>The studio's API</h1><p>For programs: <a href=/api/openapi.json>openapi.json</a>. "
-        "Send <code>Authorization: Bearer TOKEN</code>, and <code>X-Honeyguide: 1</code> with "
-        f"whatever changes something.</p><table>{''.join(rows)}</table></main></body></html>"
-    ).encode()
+    return fill_template("api.html", rows="".join(rows))
 
 
 def api_table(routes: Sequence[Route]) -> str:
     """The routes as a Markdown table, for docs/reference/api.md."""
-    lines = ["| | path | what for |", "|---|---|---|"]
-    for route in sorted(routes, key=lambda route: (route.path, route.method)):
-        summary = route.summary
-        lines.append(f"| {route.method} | `{route.path}` | {summary} |")
-    return "\n".join(lines)
+    listed = sorted(routes, key=lambda route: (route.path, route.method))
+    rows = [f"| {route.method} | `{route.path}` | {route.summary} |" for route in listed]
+    return "\n".join(["| | path | what for |", "|---|---|---|", *rows])
 
 
 def _field_names(kind: type | None, mark: str) -> list[str]:

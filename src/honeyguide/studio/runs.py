@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Lock, RLock, Thread
-from typing import IO, Annotated, Any, Literal, TypeVar
+from typing import IO, Annotated, Any, Literal, TypeVar, cast
 
 import msgspec
 from msgspec import Meta
@@ -239,9 +239,7 @@ class StudioRuns:
                 run.process.wait()
 
 
-# --------------------------------------------------------------------------------------------------
-# Things that live as long as the studio: one of each kind for each collection.
-# --------------------------------------------------------------------------------------------------
+# -- Objects that live as long as the studio: one of each kind for each collection --
 
 
 T = TypeVar("T")
@@ -259,8 +257,7 @@ class SharedObjects:
             key = (folder, make)
             if key not in self._things:
                 self._things[key] = make(folder)
-            found: T = self._things[key]
-            return found
+            return cast("T", self._things[key])
 
     def drop(self, folder: Path) -> None:
         """A collection went away."""
@@ -349,17 +346,11 @@ def _page_limit(context: RequestContext, run: RunState) -> int:
 
 
 def _run_options(body: RunOrder) -> list[str]:
-    if body.kind == "watch":
-        values: dict[str, float | None] = {"--hours": body.hours}
-        flags = ["--once"] if body.once else []
-    else:
-        values = {
-            "--pages": body.pages,
-            "--hours": body.hours,
-            "--until-coverage": body.coverage,
-            "--min-precision": body.precision,
-        }
-        flags = []
+    crawl, values = body.kind == "crawl", {"--hours": body.hours}
+    if crawl:
+        values = {"--pages": body.pages, **values}
+        values |= {"--until-coverage": body.coverage, "--min-precision": body.precision}
+    flags = ["--once"] if body.once and not crawl else []
     return [*flags, *(f"{key}={value}" for key, value in values.items() if value is not None)]
 
 

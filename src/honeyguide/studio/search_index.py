@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import lru_cache
+from importlib import resources
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -97,12 +98,8 @@ def fts_expression(words: str) -> str:
     wanted: list[str] = []
     unwanted: list[str] = []
     for good, phrase, longer in parse_phrases(words):
-        term = (
-            '"'
-            + " ".join(space_characters(phrase).replace('"', " ").replace("\0", " ").split())
-            + '"'
-        )
-        (wanted if good else unwanted).append(term + ("*" if longer else ""))
+        term = " ".join(space_characters(phrase).replace('"', " ").replace("\0", " ").split())
+        (wanted if good else unwanted).append(f'"{term}"' + ("*" if longer else ""))
     if not wanted:
         raise ConfigError("give at least one word that the pages should contain")
     return " AND ".join(wanted) + "".join(f" NOT {term}" for term in unwanted)
@@ -209,23 +206,7 @@ _PATIENCE_S = 3.0
 """A query that takes longer is ended."""
 _APPLICATION_ID = 0x484F4E53  # "HONS"
 _VERSION = 1
-_SCHEMA = """
-CREATE TABLE state(key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE facts(
-  visit INTEGER PRIMARY KEY, kind INTEGER NOT NULL, host TEXT NOT NULL, at REAL NOT NULL,
-  verdict REAL, tongue TEXT NOT NULL, fingerprint INTEGER NOT NULL, changed REAL
-);
-CREATE INDEX facts_kind ON facts(kind);
-CREATE INDEX facts_host ON facts(host);
-CREATE INDEX facts_at ON facts(at);
-CREATE INDEX facts_verdict ON facts(verdict);
-CREATE INDEX facts_tongue ON facts(tongue);
-CREATE INDEX facts_fingerprint ON facts(fingerprint);
-CREATE INDEX facts_changed ON facts(changed) WHERE changed IS NOT NULL;
-CREATE VIRTUAL TABLE words USING fts5(
-  title, body, content='', prefix='3', tokenize="unicode61 remove_diacritics 2"
-);
-"""
+_SCHEMA = resources.files("honeyguide.studio").joinpath("search_index.sql").read_text("utf-8")
 _SELECT_SCHEMA = "SELECT type, name, sql FROM sqlite_master ORDER BY type, name"
 
 
@@ -332,9 +313,8 @@ def _connect_checked(path: Path) -> sqlite3.Connection:
         found = db.execute(_SELECT_SCHEMA).fetchall()
         if not found:
             _create_tables(db)
-        elif found != _expected_schema() or db.execute("PRAGMA user_version").fetchone() != (
-            _VERSION,
-        ):
+        version = db.execute("PRAGMA user_version").fetchone()
+        if found and (found != _expected_schema() or version != (_VERSION,)):
             raise sqlite3.DatabaseError("it is not an index made by Honeyguide")
         db.execute("PRAGMA synchronous = NORMAL")
     except BaseException:  # whatever it is, the file must not stay open
@@ -363,19 +343,23 @@ def _expected_schema() -> list[Any]:
         return model.execute(_SELECT_SCHEMA).fetchall()
 
 
+def _index_files(path: Path) -> list[Path]:
+    return [path.with_name(path.name + ending) for ending in ("", "-wal", "-shm", "-journal")]
+
+
 def delete_index(path: Path) -> None:
     """Throw an index away; the next one to open it makes a new one."""
-    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm", f"{path.name}-journal"):
+    for file in _index_files(path):
         with suppress(OSError):
-            (path.parent / name).unlink()
+            file.unlink()
 
 
 def _check_plain_files(path: Path) -> None:
     """A link in a folder that somebody sent us could lead to any file of ours."""
-    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm", f"{path.name}-journal"):
+    for file in _index_files(path):
         with suppress(FileNotFoundError):
-            if not stat.S_ISREG((path.parent / name).lstat().st_mode):
-                raise CollectionCorrupt(f"{path.parent / name} is a link, or no plain file")
+            if not stat.S_ISREG(file.lstat().st_mode):
+                raise CollectionCorrupt(f"{file} is a link, or no plain file")
 
 
 @contextmanager
@@ -540,17 +524,9 @@ def _index_facts(store: Store, index: SearchIndex, since: int) -> int:
 
 
 def _fact_row(row: VisitRow) -> tuple[Any, ...]:
-    key = to_int64(url_fingerprint(row.url))
-    return (
-        row.id,
-        _visit_kind(row),
-        host_of(row.url),
-        row.at,
-        row.verdict,
-        _visit_language(row),
-        key,
-        None,
-    )
+    key, host = to_int64(url_fingerprint(row.url)), host_of(row.url)
+    kind, language = _visit_kind(row), _visit_language(row)
+    return row.id, kind, host, row.at, row.verdict, language, key, None
 
 
 def _visit_kind(row: VisitRow) -> int:
@@ -560,7 +536,7 @@ def _visit_kind(row: VisitRow) -> int:
 
 
 def _visit_language(row: VisitRow) -> str:
-    """As heard; where nobody listened, what the page declares must do."""
+    """The detected language, else the declared one."""
     return row.tongue or row.language.partition("-")[0][:8]
 
 
