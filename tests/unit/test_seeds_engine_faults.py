@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from honeyguide.errors import ConnectError, SearchError
 from honeyguide.search.engine import ResultPage
-from honeyguide.search.engine_factory import make_engine
+from honeyguide.search.engines import make_engine
 from honeyguide.search.http_client import BACKOFF, EngineHttpClient
 from honeyguide.types import Request, Response, Url
 from tests.unit.engine_server import (

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from importlib import resources
 from itertools import combinations
 from math import log, sqrt
 from typing import NamedTuple
@@ -48,11 +49,7 @@ _Z_SCORE = 1.64
 """Standard errors of ln ψ that such a phrase must lie below 0: 19 times in 20."""
 
 _BLOG_HOSTS = frozenset(
-    """
-    blogcu.com canalblog.com dreamwidth.org fandom.com forumotion.com freeforums.net ghost.io
-    home.blog jimdofree.com livejournal.com medium.com neocities.org over-blog.com proboards.com
-    skyrock.com substack.com tripod.com tumblr.com typepad.com weebly.com wordpress.com
-    """.split()  # noqa: SIM905 - a hundred quotes would hide the names
+    resources.files("honeyguide.search").joinpath("blog_hosts.txt").read_text("ascii").split()
 )
 """Blogs and forums of many people, one name each, that the public suffix list does not know."""
 

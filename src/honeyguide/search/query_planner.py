@@ -135,7 +135,8 @@ class QueryPlanner:
         ]
         if self._unread_wishes:
             found.append(
-                f"{_count_queries(self._unread_wishes)} not asked: only the newest requests are processed"
+                f"{_count_queries(self._unread_wishes)} not asked: "
+                "only the newest requests are processed"
             )
         return tuple(found)
 

@@ -38,7 +38,7 @@ from honeyguide.learning import topics
 from honeyguide.net.polite_fetch import PoliteFetcher, RequestPacer
 from honeyguide.net.robots import RobotsCache
 from honeyguide.parse.read import parse_page
-from honeyguide.search.engine_factory import check_engine as check_engine
+from honeyguide.search.engines import check_engine
 from honeyguide.studio import routes
 from honeyguide.types import Link, Url
 from honeyguide.url import host_of
