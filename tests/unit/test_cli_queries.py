@@ -219,7 +219,7 @@ def test_suggestions_come_from_good_pages_and_name_them(told: Told) -> None:
     assert "royal jelly" in said.out
     assert "from https://g3.example/" in said.out
     assert 'honeyguide queries run h \'"royal jelly feeds"' in said.err
-    assert "Made from 6 good pages, beside 6 bad." in said.err
+    assert "Made from 6 good pages and 6 bad." in said.err
     found = json.loads(told("queries", "suggest", "h", "-n", "60", "--json").out)["suggestions"]
     assert "honey" not in [one["query"] for one in found], "it was asked already"
     assert all("parking" not in one["query"].partition("-")[0] for one in found)

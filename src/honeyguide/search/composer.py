@@ -90,9 +90,8 @@ def queries_from_topic(
 def _description_words(description: str, language: Language) -> list[str]:
     """Its words, those of its best phrases first; where a script has no blanks, the phrases."""
     found = key_phrases(description, language.code, share=1.0, most=_MAX_COMBINED)
-    return list(dict.fromkeys(word for phrase in found for word in phrase.name.split()))[
-        :_MAX_COMBINED
-    ]
+    words = dict.fromkeys(word for phrase in found for word in phrase.name.split())
+    return list(words)[:_MAX_COMBINED]
 
 
 def _add_term(word: str, weight: float, weights: dict[str, float], names: dict[str, str]) -> None:
@@ -243,10 +242,10 @@ class QueryComposer:
         A second reading replaces the first; 0 forgets the page.
         """
         weight = min(1.0, max(-1.0, weight)) if isfinite(weight) else 0.0
+        page = phrases.PagePhrases(url, "", 0.0, {})
         if weight:
-            self._buffer.add(phrases.extract_phrases(url, title, text, weight, self._language))
-        else:
-            self._buffer.add(phrases.PagePhrases(url, "", 0.0, {}))
+            page = phrases.extract_phrases(url, title, text, weight, self._language)
+        self._buffer.add(page)
 
     def propose_queries(self, most: int = 60) -> list[QueryProposal]:
         """Queries, the best first; made anew when a tenth of the pages is new.
@@ -260,10 +259,9 @@ class QueryComposer:
 
     def _mine_pages(self) -> list[QueryProposal]:
         good, bad = self._buffer.pages_of_side(True), self._buffer.pages_of_side(False)
-        terms = (
-            phrases.distinctive_phrases(good, bad, _MAX_PHRASES) if len(good) >= self._least else []
-        )
-        if not terms:
+        if len(good) < self._least:
+            return self._start
+        if not (terms := phrases.distinctive_phrases(good, bad, _MAX_PHRASES)):
             return self._start
         spared = {stem for term in terms for stem in term.key.split()} | self._topic
         without = tuple(
@@ -276,10 +274,8 @@ class QueryComposer:
         for places, score in mine.singles() + mine.pairs() + mine.triples():
             query = Query(tuple(names[n] for n in places), without)
             # Two keys may be written alike; the first is the better one.
-            made.setdefault(
-                query.key,
-                QueryProposal(query, score, mine.pages_with(places), mine.reason_for(places)),
-            )
+            pages, why = mine.pages_with(places), mine.reason_for(places)
+            made.setdefault(query.key, QueryProposal(query, score, pages, why))
         # What a few pages have in common may be anything: what the topic states counts for more
         # than the best phrase found, until they are many.
         trust = terms[0].weight * 2 * _TRUSTED_PAGES / (_TRUSTED_PAGES + len(good))

@@ -287,11 +287,8 @@ class EngineConsent(NamedTuple):
 
 def engine_origin(settings: SearchSettings) -> str:
     """Scheme, host and port of the engine's address; '' if nothing says."""
-    url = (
-        canonical_url(_TEMPLATE_FIELD.sub("1", settings.url.strip()))
-        if settings.url.strip()
-        else None
-    )
+    text = settings.url.strip()
+    url = canonical_url(_TEMPLATE_FIELD.sub("1", text)) if text else None
     if url is None or not host_of(url):
         return _KNOWN_ORIGINS.get(settings.engine, "")
     return site_origin(url)

@@ -252,9 +252,8 @@ class PhraseMiner:
             found: list[ScoredPhrases] = []
             for one, other in combinations(range(len(self._terms)), 2):
                 if self._can_combine(one, other):
-                    found.append(
-                        ((one, other), self._terms[one].weight + self._added_weight(one, other))
-                    )
+                    weight = self._terms[one].weight + self._added_weight(one, other)
+                    found.append(((one, other), weight))
             self._pairs = _best_scored(found)
         return self._pairs
 
@@ -265,9 +264,8 @@ class PhraseMiner:
             for other in range(len(self._terms)):
                 if other not in pair and self._can_combine(*pair, other):
                     triple = tuple(sorted((*pair, other)))
-                    made[triple] = max(
-                        made.get(triple, -np.inf), score + self._added_weight(*pair, other)
-                    )
+                    weight = score + self._added_weight(*pair, other)
+                    made[triple] = max(made.get(triple, -np.inf), weight)
         return _best_scored(list(made.items()))
 
     def pages_with(self, places: Sequence[int]) -> tuple[Url, ...]:
@@ -300,11 +298,9 @@ class PhraseMiner:
     def _added_weight(self, *places: int) -> float:
         """What the last phrase adds to those before it."""
         first, last = places[:-1], places[-1]
-        return (
-            self._terms[last].weight
-            + log(_lift(self._pages_with_all(self._has, first), self._has[:, last], self._up))
-            - log(_lift(self._pages_with_all(self._lacks, first), self._lacks[:, last], self._down))
-        )
+        good = _lift(self._pages_with_all(self._has, first), self._has[:, last], self._up)
+        bad = _lift(self._pages_with_all(self._lacks, first), self._lacks[:, last], self._down)
+        return self._terms[last].weight + log(good) - log(bad)
 
     def _pages_with_all(self, table: Bools, places: Sequence[int]) -> Bools:
         return np.asarray(table[:, list(places)].all(axis=1), np.bool_)

@@ -202,18 +202,14 @@ def _index_filter(query: VisitSelection, store: Store) -> search_index.IndexFilt
             if query.label in ("any", "none") or (label.value >= 0.5) == (query.label == "good")
         ]
         among, besides = (None, labelled) if query.label == "none" else (labelled, None)
+    same = ("least", "most", "language", "since", "until", "changed")
     return search_index.IndexFilter(
         words=query.words.strip(),
-        least=query.least,
-        most=query.most,
         host=query.host.strip().lower(),
-        language=query.language,
-        since=query.since,
-        until=query.until,
         kinds=_KINDS_BY_NAME[query.kind],
-        changed=query.changed,
         only_pages=among,
         without_pages=besides,
+        **{name: getattr(query, name) for name in same},
     )
 
 

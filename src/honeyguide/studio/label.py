@@ -338,9 +338,8 @@ def answer_question(context: RequestContext, body: LabelAnswer) -> LabelAnswerRe
     collection, by = context.open_collection(), context.person or DEFAULT_LABELLER
     folder, settings = collection.folder, collection.settings
     against, counts = "", True
-    if body.say in ("unsure", "skip"):
-        word: Literal["unsure", "skip"] = "unsure" if body.say == "unsure" else "skip"
-        people.record_skip(folder, settings, body.url, by, word, body.topic)
+    if body.say == "unsure" or body.say == "skip":
+        people.record_skip(folder, settings, body.url, by, body.say, body.topic)
     else:
         labels = [(body.url, float(body.say == "relevant"))]
         _, opposed = people.label_with_conflicts(
@@ -367,9 +366,8 @@ def undo_answer(context: RequestContext, body: UndoAnswer) -> UndoAnswerResult:
             return UndoAnswerResult(False, "", "", left)
         context.shared_for(LabelRecount).schedule_count(resolve_url(store, body.url))
     was = done.was if isinstance(done.was, str) else _label_word(done.was.value)
-    return UndoAnswerResult(
-        True, was, "" if done.now is None else _label_word(done.now.value), left
-    )
+    now = "" if done.now is None else _label_word(done.now.value)
+    return UndoAnswerResult(True, was, now, left)
 
 
 def _budget_left(labels: int, budget: int) -> int | None:

@@ -9,6 +9,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
@@ -144,10 +145,8 @@ async def _try_seed(
 
 def seed_address(text: str, *, lab: bool = False) -> Url:
     """A seed as somebody typed it into the browser: an address, and never a file."""
-    text = text.strip()
-    return parse_seed_url(
-        text if "://" in text else f"{'http' if lab else 'https'}://{text}", lab=lab
-    )
+    text, scheme = text.strip(), "http" if lab else "https"
+    return parse_seed_url(text if "://" in text else f"{scheme}://{text}", lab=lab)
 
 
 def try_new_seeds(context: routes.RequestContext, body: SeedTrialQuery) -> list[SeedTrial]:
@@ -217,10 +216,8 @@ def _read_ontology(path: Path) -> Ontology:
         return load_ontology(str(path))
     except ConfigError as error:
         # The person knows the file by its name, and not by where we put it.
-        message = (
-            str(error).replace(str(path), path.name).replace(str(path.parent), "of the upload")
-        )
-        raise ConfigError(message) from error
+        message = str(error).replace(str(path), path.name)
+        raise ConfigError(message.replace(str(path.parent), "of the upload")) from error
 
 
 class UploadedFile(Struct, forbid_unknown_fields=True):
@@ -249,9 +246,8 @@ class ConceptItem(Struct):
 
 def upload_ontology(context: routes.RequestContext, body: UploadedFile) -> OntologyUpload:
     """Bring an ontology (OBO, RDF, CSV, JSON, MeSH) to choose a concept from."""
-    key, ontology = context.shared.get(context.root, UploadedOntologies).add_upload(
-        body.name, body.content
-    )
+    uploads = context.shared.get(context.root, UploadedOntologies)
+    key, ontology = uploads.add_upload(body.name, body.content)
     return OntologyUpload(key, len(ontology), routes.safe_upload_name(body.name, "ontology"))
 
 
@@ -319,14 +315,12 @@ def create_topic(context: routes.RequestContext, body: NewTopic) -> TopicCreated
         raise routes.FormError("name", f"there is a folder {name!r} already; choose another name")
     _check_new_topic(body)
     with _sibling_folder(context.root) as folder:
-        with routes.errors_by_key():
+        with routes.errors_in_field():
             found = create(folder / name, **_create_arguments(context, body, folder))
         settings = found.settings
         if body.ontology and body.ontology not in OWN_ONTOLOGIES:
-            _copy_ontology(
-                context.shared.get(context.root, UploadedOntologies).upload_path(body.ontology),
-                folder / name,
-            )
+            uploads = context.shared.get(context.root, UploadedOntologies)
+            _copy_ontology(uploads.upload_path(body.ontology), folder / name)
         try:
             (folder / name).rename(place)
         except OSError as error:
@@ -390,11 +384,9 @@ def _create_arguments(
     ontology = body.ontology
     if ontology and ontology not in OWN_ONTOLOGIES:
         ontology = str(context.shared.get(context.root, UploadedOntologies).upload_path(ontology))
+    addresses = ("seeds", "good", "bad")
     return {
-        **{
-            key: complete_addresses(key, getattr(body, key), lab)
-            for key in ("seeds", "good", "bad")
-        },
+        **{key: complete_addresses(key, getattr(body, key), lab) for key in addresses},
         "good_files": _write_examples(folder, "good", body.good_files, body.good_texts),
         "bad_files": _write_examples(folder, "bad", body.bad_files, body.bad_texts),
         "ontology": ontology,
@@ -419,11 +411,8 @@ def _write_examples(
     parent: Path, kind: str, files: list[UploadedFile], texts: list[str]
 ) -> list[str]:
     """Uploads and pasted texts as files, from where they are copied into the collection."""
-    pasted = [
-        UploadedFile("pasted.txt", text.encode("utf-8", "replace"))
-        for text in texts
-        if text.strip()
-    ]
+    encoded = (text.encode("utf-8", "replace") for text in texts if text.strip())
+    pasted = [UploadedFile("pasted.txt", content) for content in encoded]
     folder = parent / kind
     folder.mkdir()
     paths = []
@@ -452,10 +441,8 @@ def _copy_ontology(ontology: Path, folder: Path) -> None:
     """The ontology into the collection, which then names it by its name: it may be moved."""
     (folder / ontology.name).write_bytes(ontology.read_bytes())
     file = folder / "topic.toml"
-    text = file.read_text("utf-8")
-    file.write_text(
-        text.replace(topic_file.to_toml(str(ontology)), topic_file.to_toml(ontology.name)), "utf-8"
-    )
+    path, name = map(topic_file.to_toml, (str(ontology), ontology.name))
+    file.write_text(file.read_text("utf-8").replace(path, name), "utf-8")
 
 
 @contextmanager
@@ -491,6 +478,8 @@ class TopicChoices(Struct):
 
 def topic_choices(context: routes.RequestContext) -> TopicChoices:
     """Strategies, languages and ontologies to choose from."""
+    from honeyguide.languages.detection import COMMON_LANGUAGES
+
     contact = ""
     for folder in routes.find_collections(context.root)[:5]:
         try:
@@ -501,18 +490,9 @@ def topic_choices(context: routes.RequestContext) -> TopicChoices:
         StrategyItem(one.name, one.about, one.traits.learns, one.traits.needs)
         for one in strategy_choices({})
     ]
-    return TopicChoices(strategies, _language_names(), list(OWN_ONTOLOGIES), contact)
-
-
-def _language_names() -> dict[str, str]:
-    from honeyguide.languages.detection import COMMON_LANGUAGES
-
-    return dict(
-        sorted(
-            ((code, language_codes.language_name(code)) for code in COMMON_LANGUAGES),
-            key=lambda one: one[1],
-        )
-    )
+    names = {code: language_codes.language_name(code) for code in COMMON_LANGUAGES}
+    languages = dict(sorted(names.items(), key=itemgetter(1)))
+    return TopicChoices(strategies, languages, list(OWN_ONTOLOGIES), contact)
 
 
 # -- Editing the topic --
@@ -586,7 +566,7 @@ def edit_topic(context: routes.RequestContext, body: TopicEdit) -> TopicInfo:
         if not values["seeds"] and not settings.topic.good and not settings.search.engine:
             raise routes.FormError("seeds", "write at least one address to begin with")
     limits = {} if body.pages is None else {"pages": body.pages}
-    with routes.errors_by_key():
+    with routes.errors_in_field():
         topic_edit.change_topic_file(context.collection_folder, {"topic": values, "crawl": limits})
     return topic_info(context)
 

@@ -68,10 +68,14 @@ _PREVIEW_BYTES = 10_000_000
 _DECODE_RATIO = 200.0
 
 
-class PreviewQuery(msgspec.Struct, frozen=True):
+class PageViewQuery(msgspec.Struct, frozen=True):
+    """By its address, or by the number of a visit."""
+
     url: Annotated[str, Meta(max_length=8_000)] = ""
     visit: Annotated[int, Meta(ge=0, le=1 << 60)] = 0
-    """A certain visit; 0: the newest that brought a page."""
+
+
+class PreviewQuery(PageViewQuery, frozen=True):
     version: Annotated[int, Meta(ge=0, le=1 << 60)] = 0
     """A version that a watch kept, instead of the crawl's answer."""
 
@@ -130,13 +134,6 @@ _LINE_CHARS, _LINES_CHARS = 500, 2_000
 """Characters of a title or a link, and of a few sentences: the journal may be a stranger's."""
 _MAX_ITEMS = 200
 """Attempts, versions and changes that are told."""
-
-
-class PageViewQuery(msgspec.Struct, frozen=True):
-    """By its address, or by the number of a visit."""
-
-    url: Annotated[str, Meta(max_length=8_000)] = ""
-    visit: Annotated[int, Meta(ge=0, le=1 << 60)] = 0
 
 
 class PathPage(msgspec.Struct, frozen=True):

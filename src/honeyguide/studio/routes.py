@@ -177,28 +177,19 @@ class FormError(ConfigError):
 
 
 @contextmanager
-def errors_in_field(field: str) -> Iterator[None]:
-    """Whatever is wrong in here is wrong with that field."""
+def errors_in_field(field: str = "") -> Iterator[None]:
+    """Every ConfigError in the block becomes a FormError of that field; without one, of the field
+    for the key of topic.toml that the message names. Whoever fills in a form has not seen keys."""
     try:
         yield
     except FormError:
         raise
     except ConfigError as error:
-        raise FormError(field, _plain_message(str(error))) from error
-
-
-@contextmanager
-def errors_by_key() -> Iterator[None]:
-    """What is wrong in here names a key of topic.toml, which nobody has seen yet who fills in a
-    form: the field is named instead."""
-    try:
-        yield
-    except FormError:
-        raise
-    except ConfigError as error:
-        if (key := _KEY.search(str(error))) is None:
+        key = _KEY.search(str(error))
+        if not field and key is None:
             raise
-        raise FormError(_form_field(key), _plain_message(str(error))) from error
+        name = field or _form_field(cast("re.Match[str]", key))
+        raise FormError(name, _plain_message(str(error))) from error
 
 
 def _form_field(key: re.Match[str]) -> str:
