@@ -82,21 +82,18 @@ class SearXng:
 
     async def search(self, query: Query, page: int) -> ResultPage:
         question = self._query_parameters(query, page)
-        url = http_client.url_with_parameters(
-            self._url, question | {"format": "json", "safesearch": 0}
-        )
         place = (str(question["q"]), page)
         if not place[0]:
             return ResultPage((), more=False)
+        question |= {"format": "json", "safesearch": 0}
+        url = http_client.url_with_parameters(self._url, question)
         return await self._client.fetch_results(
             url, partial(self._parse_results, place), self._headers, hints=SEARXNG_HINTS
         )
 
     def _query_parameters(self, query: Query, page: int) -> dict[str, str | int]:
-        parameters: dict[str, str | int] = {
-            "q": engine_query_text(query, negatives=True),
-            "pageno": page,
-        }
+        words = engine_query_text(query, negatives=True)
+        parameters: dict[str, str | int] = {"q": words, "pageno": page}
         return parameters | {"language": self._language} if self._language else parameters
 
     def _parse_results(self, place: tuple[str, int], raw: Raw) -> ResultPage:
@@ -112,16 +109,13 @@ class SearXng:
             return got
         if len(self._silent) < _MAX_SILENT:
             self._silent.add(place)
-        raise SearchError(
-            "limited", f"the engines behind it fail: {', '.join(filter(None, failed))}"
-        )
+        names = ", ".join(filter(None, failed))
+        raise SearchError("limited", f"the engines behind it fail: {names}")
 
     def _failed_engine(self, pair: Raw) -> str:
         """``google (too many requests)`` of a pair of texts; '' if it is something else."""
-        words = [
-            clean_text(text_value(word), 60, self._client.key.redact)
-            for word in list_entries(pair)[:2]
-        ]
+        redact = self._client.key.redact
+        words = [clean_text(text_value(word), 60, redact) for word in list_entries(pair)[:2]]
         return f"{words[0]} ({words[1]})" if len(words) > 1 else "".join(words)
 
 
@@ -161,9 +155,8 @@ class Brave:
                 f"search.engine: brave needs a key, and {where} holds none. Get one at "
                 "https://api-dashboard.search.brave.com"
             )
-        self._url = http_client.check_engine_url(
-            settings.url or BRAVE_API_URL, line.key, BRAVE_API_URL
-        )
+        url = settings.url or BRAVE_API_URL
+        self._url = http_client.check_engine_url(url, line.key, BRAVE_API_URL)
         code = http_client.engine_language(settings.language).lower()
         code = _BRAVE_LANGUAGE_CODES.get(code, code)
         # An unknown language would be refused; without one, the words of the query decide.
@@ -172,16 +165,13 @@ class Brave:
         )
         self._client = line
         self.price = line.price
-        self._headers = (
-            ("Accept", "application/json"),
-            ("X-Subscription-Token", line.key.reveal()),
-        )
+        token = line.key.reveal()
+        self._headers = (("Accept", "application/json"), ("X-Subscription-Token", token))
         self._own = frozenset(map(site_origin, (BRAVE_API_URL, BRAVE_PUBLIC_URL, self._url)))
 
     def address(self, query: Query, page: int) -> Url:
-        return http_client.url_with_parameters(
-            BRAVE_PUBLIC_URL, {"q": engine_query_text(query, negatives=True), "offset": page - 1}
-        )
+        words = engine_query_text(query, negatives=True)
+        return http_client.url_with_parameters(BRAVE_PUBLIC_URL, {"q": words, "offset": page - 1})
 
     async def search(self, query: Query, page: int) -> ResultPage:
         words = engine_query_text(query, negatives=True)

@@ -22,7 +22,7 @@ from honeyguide.fetch.ip_policy import is_loopback_host
 from honeyguide.net.polite_fetch import RequestPacer
 from honeyguide.net.retry import MAX_WAIT_S, parse_retry_after
 from honeyguide.protocols import Fetcher
-from honeyguide.search.credentials import ApiKey
+from honeyguide.search.credentials import ApiKey, xdg_folder
 from honeyguide.search.engine import (
     MAX_ANSWER_BYTES,
     ResultPage,
@@ -136,11 +136,7 @@ class MonthlyQuota:
 
 def state_file(environ: Mapping[str, str] | None = None) -> Path:
     """Where the account lies: in the user's state folder, outside every collection."""
-    variables = os.environ if environ is None else environ
-    folder = variables.get("XDG_STATE_HOME", "")
-    # The XDG standard has relative paths ignored.
-    home = Path(folder) if folder.startswith("/") else Path.home() / ".local" / "state"
-    return home / "honeyguide" / "spending.sqlite"
+    return xdg_folder("XDG_STATE_HOME", ".local/state", environ) / "spending.sqlite"
 
 
 def _month_of(now: float) -> str:

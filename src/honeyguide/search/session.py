@@ -109,16 +109,16 @@ class EngineCaller:
             hits = canonical_hits(found.results, self.strip_tracking)
             search = replace(search, results=len(hits), more=bool(found.more))
         except SearchError as error:
-            return self._record_failure(search, error), []
+            failure = error
         except TimeoutError:
-            slow = SearchError("slow", f"no answer in {_TIMEOUT_S:.0f} seconds")
-            return self._record_failure(search, slow), []
+            failure = SearchError("slow", f"no answer in {_TIMEOUT_S:.0f} seconds")
         except Exception as trouble:  # noqa: BLE001 - an engine may be anybody's code
-            broken = SearchError("garbage", f"{type(trouble).__name__} in the engine's own code")
-            return self._record_failure(search, broken), []
-        self._failures = 0
-        self.ready_at = self.clock() + self._seconds_between()
-        return replace(search, at=self.clock()), hits
+            failure = SearchError("garbage", f"{type(trouble).__name__} in the engine's own code")
+        else:
+            self._failures = 0
+            self.ready_at = self.clock() + self._seconds_between()
+            return replace(search, at=self.clock()), hits
+        return self._record_failure(search, failure), []
 
     def _record_failure(self, search: SearchRow, error: SearchError) -> SearchRow:
         back = min(_FIRST_BACKOFF_S * 2**self._failures, _MAX_BACKOFF_S)

@@ -401,12 +401,12 @@ def try_rule(context: RequestContext, query: RuleTrialQuery) -> RuleTrial:
     )
 
 
-_HERE = "/api/c/{name}/changes"
+_PATH = "/api/c/{name}/changes"
 ROUTES: tuple[Route, ...] = (
-    Route("GET", _HERE, list_changes),
-    Route("POST", f"{_HERE}/seen", mark_seen),
-    Route("GET", f"{_HERE}/trial", try_rule),
-    Route("GET", f"{_HERE}/{{number}}", show_change),
+    Route("GET", _PATH, list_changes),
+    Route("POST", f"{_PATH}/seen", mark_seen),
+    Route("GET", f"{_PATH}/trial", try_rule),
+    Route("GET", f"{_PATH}/{{number}}", show_change),
     Route("GET", "/api/c/{name}/diff", page_difference),
     Route("GET", "/api/c/{name}/masks", list_masks),
     Route("POST", "/api/c/{name}/masks", edit_mask),

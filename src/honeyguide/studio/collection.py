@@ -120,7 +120,7 @@ class FilterChoices(msgspec.Struct, frozen=True):
 
 def list_visits(context: RequestContext, query: VisitsQuery) -> VisitItems:
     """Search, filter and sort the collection's visits."""
-    if not _has_store(context):
+    if not context.has_store:
         return VisitItems([], "", 0, False, SearchIndexProgress(0, 0, 0, done=True))
     try:
         return _search_visits(context, query)
@@ -153,7 +153,7 @@ def _search_visits(context: RequestContext, query: VisitsQuery) -> VisitItems:
 def filter_choices(context: RequestContext) -> FilterChoices:
     """Languages and hosts to choose from."""
     topics = list(context.open_collection().topics)
-    if not _has_store(context):
+    if not context.has_store:
         return FilterChoices({}, [], 0, topics)
     context.shared_for(Indexer).keep_running()
     with context.read_store() as store:
@@ -186,11 +186,6 @@ def export_selection(context: RequestContext, query: ExportQuery) -> StreamAnswe
     return StreamAnswer(
         chunks, kind, {"Content-Disposition": disposition, "Cache-Control": "no-store"}
     )
-
-
-def _has_store(context: RequestContext) -> bool:
-    """Whether there is anything to look at yet."""
-    return (context.collection_folder / "collection.db").exists()
 
 
 def _index_filter(query: VisitSelection, store: Store) -> search_index.IndexFilter:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -222,10 +222,10 @@ def show_comparison(context: RequestContext, query: LabComparisonQuery) -> LabCo
     crawls = read_crawls(folder)
     if query.topic:
         crawls = [one for one in crawls if _topic_name(one) == query.topic]
-    drawn = _one_topic(crawls) if query.topic else _all_topics(crawls)
+    x, curves, over = _one_topic(crawls) if query.topic else _all_topics(crawls)
     order = sorted(lines, key=lambda name: -(lines[name].area.mean or 0.0))
     places = {name: place for place, name in enumerate(order)}
-    curves = sorted(drawn.curves, key=lambda curve: places.get(curve.strategy, len(places)))
+    curves.sort(key=lambda curve: places.get(curve.strategy, len(places)))
     return LabComparison(
         query.folder,
         summary.baseline,
@@ -233,20 +233,18 @@ def show_comparison(context: RequestContext, query: LabComparisonQuery) -> LabCo
         list(summary.topics),
         query.topic,
         [ComparisonRow(name, lines[name]) for name in order],
-        drawn.x,
+        x,
         curves,
-        drawn.over,
+        over,
         len(crawls),
     )
 
 
-class _DrawnCurves(NamedTuple):
-    x: list[float]
-    curves: list[ComparisonCurve]
-    over: str
+DrawnCurves = tuple[list[float], list[ComparisonCurve], str]
+"""Places on the horizontal axis, a curve of each strategy, and what its intervals are over."""
 
 
-def _all_topics(crawls: Sequence[LabCrawl]) -> _DrawnCurves:
+def _all_topics(crawls: Sequence[LabCrawl]) -> DrawnCurves:
     """Recall by the share of the budget spent: the mean over topics of the mean over draws."""
     longest: dict[tuple[str, str], int] = {}
     for one in crawls:
@@ -265,12 +263,10 @@ def _all_topics(crawls: Sequence[LabCrawl]) -> _DrawnCurves:
         if len(topics) == 1:
             rows, over = np.array(next(iter(topics.values()))), "draws"
         curves.append(_bootstrap_curve(name, rows))
-    return _DrawnCurves(
-        [100.0 * step / _CURVE_POINTS for step in range(_CURVE_POINTS + 1)], curves, over
-    )
+    return [100.0 * step / _CURVE_POINTS for step in range(_CURVE_POINTS + 1)], curves, over
 
 
-def _one_topic(crawls: Sequence[LabCrawl]) -> _DrawnCurves:
+def _one_topic(crawls: Sequence[LabCrawl]) -> DrawnCurves:
     """Relevant pages found by visits, over the draws."""
     length = max((len(one.found) for one in crawls), default=0)
     at = sorted({length * step // _CURVE_POINTS for step in range(_CURVE_POINTS + 1)})
@@ -278,7 +274,7 @@ def _one_topic(crawls: Sequence[LabCrawl]) -> _DrawnCurves:
     for one in crawls:
         groups.setdefault(one.strategy, []).append(_found_after(one, at))
     curves = [_bootstrap_curve(name, np.array(rows)) for name, rows in groups.items()]
-    return _DrawnCurves([float(n) for n in at], curves, "draws")
+    return [float(n) for n in at], curves, "draws"
 
 
 def _found_after(one: LabCrawl, visits: Sequence[int]) -> Floats:
@@ -312,7 +308,7 @@ def _topic_name(one: LabCrawl) -> str:
 
 
 _GENERATIONS_SHOWN = 500
-"""Newest generations that are told."""
+"""Newest generations that are listed."""
 
 Number = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 
@@ -396,11 +392,11 @@ def compare_two_generations(context: RequestContext, query: GenerationPair) -> G
     return context.open_collection().compare(query.one, query.other)
 
 
-_HERE = "/api/c/{name}/generations"
+_PATH = "/api/c/{name}/generations"
 ROUTES: tuple[Route, ...] = (
-    Route("GET", _HERE, list_generations),
-    Route("POST", f"{_HERE}/use", use_generation),
-    Route("GET", f"{_HERE}/compare", compare_two_generations),
+    Route("GET", _PATH, list_generations),
+    Route("POST", f"{_PATH}/use", use_generation),
+    Route("GET", f"{_PATH}/compare", compare_two_generations),
     Route("GET", "/api/lab", list_comparisons),
     Route("GET", "/api/lab/comparison", show_comparison),
 )

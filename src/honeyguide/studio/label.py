@@ -378,13 +378,13 @@ def _label_word(value: float) -> str:
     return "relevant" if value >= 0.5 else "not"
 
 
-_HERE = "/api/c/{name}/label"
+_PATH = "/api/c/{name}/label"
 ROUTES: tuple[Route, ...] = (
-    Route("GET", f"{_HERE}/questions", list_questions),
-    Route("GET", f"{_HERE}/text", label_text),
-    Route("POST", _HERE, answer_question),
-    Route("POST", f"{_HERE}/undo", undo_answer),
-    Route("GET", f"{_HERE}/people", list_labellers),
-    Route("GET", f"{_HERE}/worth", label_worth),
-    Route("GET", f"{_HERE}/top", next_links),
+    Route("GET", f"{_PATH}/questions", list_questions),
+    Route("GET", f"{_PATH}/text", label_text),
+    Route("POST", _PATH, answer_question),
+    Route("POST", f"{_PATH}/undo", undo_answer),
+    Route("GET", f"{_PATH}/people", list_labellers),
+    Route("GET", f"{_PATH}/worth", label_worth),
+    Route("GET", f"{_PATH}/top", next_links),
 )

@@ -136,9 +136,9 @@ def _read_watch_live(store: Store) -> WatchLive | None:
 
 
 # --------------------------------------------------------------------------------------------------
-# The Live screen: how a crawl goes, told every two seconds to everybody who looks.
+# The Live screen: the state of a crawl, sent every two seconds to everybody who looks.
 #
-# What was found comes from the store's own counters, what goes on from the crawl's glimpse
+# What was found comes from the store's own counters, what goes on from the crawl's live file
 # (``live_view.json``). It is put together once for all listeners, at most once a tick; what grows
 # with the collection (the curve, the hosts) is read again only when it can look different.
 # --------------------------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ def _read_watch_live(store: Store) -> WatchLive | None:
 TICK_S = 2.0
 _HEARTBEAT_S = 10.0
 _STALE_S = 10.0
-"""A glimpse that is older tells how it was, not how it is."""
+"""An older live file tells how it was, not how it is."""
 _HOSTS_SHOWN = 60
 
 
@@ -321,20 +321,20 @@ def live_events(context: RequestContext) -> StreamAnswer:
 
     An event ``tick`` holds a :class:`LiveView`.
     """
-    pulse = context.shared_for(LiveViewCache)
-    pulse.newest_view()  # what cannot be told at all is told as an error, not as a silent stream
-    return StreamAnswer(event_chunks(pulse), headers={"Cache-Control": "no-store"})
+    cache = context.shared_for(LiveViewCache)
+    cache.newest_view()  # what cannot be told at all is told as an error, not as a silent stream
+    return StreamAnswer(event_chunks(cache), headers={"Cache-Control": "no-store"})
 
 
 async def event_chunks(
-    pulse: LiveViewCache, pause: Callable[[float], Awaitable[None]] = asyncio.sleep
+    cache: LiveViewCache, pause: Callable[[float], Awaitable[None]] = asyncio.sleep
 ) -> AsyncIterator[bytes]:
     sent, silent = 0, 0.0
-    while not pulse.closed:
+    while not cache.closed:
         try:
-            number, state = await asyncio.to_thread(pulse.newest_view)
+            number, state = await asyncio.to_thread(cache.newest_view)
         except HoneyguideError as error:
-            message = msgspec.json.encode({"error": str(error), "gone": pulse.is_gone})
+            message = msgspec.json.encode({"error": str(error), "gone": cache.is_gone})
             yield b"event: trouble\ndata: " + message + b"\n\n"
             number = sent
         if number != sent:
@@ -353,7 +353,7 @@ async def event_chunks(
 
 
 _MAX_COLLECTIONS = 50
-"""Collections that are told of."""
+"""Most collections in the metrics."""
 _METRICS = {
     "visits_total": ("counter", "Visits made.", "visits"),
     "pages_total": ("counter", "Visits that returned a page.", "pages"),

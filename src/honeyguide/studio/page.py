@@ -24,7 +24,7 @@ from honeyguide.text.highlights import find_highlights, highlight_terms, unstem_
 from honeyguide.types import Link, Reason, Url
 
 _MAX_REASONS, _REASON_CHARS = 200, 500
-"""Reasons that are told, and characters of each: the journal may be a stranger's."""
+"""Most reasons in an answer, and characters of each: the journal may be a stranger's."""
 
 
 class ReasonItem(msgspec.Struct, frozen=True):
@@ -133,7 +133,7 @@ _TEXT_CHARS = 100_000
 _LINE_CHARS, _LINES_CHARS = 500, 2_000
 """Characters of a title or a link, and of a few sentences: the journal may be a stranger's."""
 _MAX_ITEMS = 200
-"""Attempts, versions and changes that are told."""
+"""Most attempts, versions and changes in an answer."""
 
 
 class PathPage(msgspec.Struct, frozen=True):

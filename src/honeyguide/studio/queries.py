@@ -224,10 +224,10 @@ def try_engine(context: RequestContext, body: EngineTrialQuery) -> EngineTrialRe
     return EngineTrialResult(found.ok, found.said)
 
 
-_HERE = "/api/c/{name}/queries"
+_PATH = "/api/c/{name}/queries"
 ROUTES: tuple[Route, ...] = (
-    Route("GET", _HERE, queries_view),
-    Route("POST", _HERE, ask_query),
-    Route("GET", f"{_HERE}/suggestions", list_suggestions),
-    Route("POST", f"{_HERE}/test", try_engine),
+    Route("GET", _PATH, queries_view),
+    Route("POST", _PATH, ask_query),
+    Route("GET", f"{_PATH}/suggestions", list_suggestions),
+    Route("POST", f"{_PATH}/test", try_engine),
 )

@@ -49,8 +49,13 @@ class RequestContext(NamedTuple):
         assert self.folder is not None
         return self.folder
 
+    @property
+    def has_store(self) -> bool:
+        """Whether anything was crawled or watched yet."""
+        return (self.collection_folder / "collection.db").exists()
+
     def read_store(self) -> Store:
-        """Its store, to read: ``with here.store() as store:``."""
+        """Its store, to read: ``with context.read_store() as store:``."""
         from honeyguide.store.open_store import open_existing_store
 
         return open_existing_store(self.collection_folder, "read")
@@ -228,22 +233,20 @@ def _constraint_words(message: str) -> str:
 
 # -- Routes --
 #
-# An answer is synchronous and runs in a worker thread: ``answer(here)``, ``answer(here, query)``,
-# ``answer(here, body)`` or ``answer(here, query, body)``, as the route has them. Placeholders of
-# the path beside ``{name}`` are fields of the query, by the same name
+# An answer is synchronous and runs in a worker thread: ``answer(context)``, with the query and the
+# body as further arguments, as the route has them. Placeholders of the path other than ``{name}``
+# are fields of the query, by the same name
 # (``/api/c/{name}/visits/{number}`` with ``number: int`` in the query's Struct). A list field of a
 # query takes repeated parameters.
 #
 # It returns a value of ``returns``, which becomes JSON; or :class:`RawAnswer`, bytes of another
-# kind; or
-# :class:`StreamAnswer`, which is sent as it comes. It refuses by raising: ConfigError is told as
-# 400,
-# :class:`ResourceMissing` as 404, StoreError as 409, each with ``{"error": message}``; anything
-# else is our own bug, 500, whose traceback goes to the server's log only.
+# kind; or :class:`StreamAnswer`, which is sent as it comes. It refuses by raising: ConfigError is
+# answered with 400, :class:`ResourceMissing` with 404, StoreError with 409, each with
+# ``{"error": message}``; anything else is our own bug, 500, whose traceback goes to the log only.
 #
-# A store is opened for reading with ``with here.store() as store:``, anew for each request: that
-# takes some 8 ms, far less than a view may, and no connection is ever older than its collection. To
-# write, use ``crawl.existing.existing(here.place, "write")``. See :mod:`honeyguide.studio.routes`.
+# A store is opened for reading with ``with context.read_store() as store:``, once for each request:
+# that takes some 8 ms, far less than a view may, and no connection is ever older than its
+# collection. To write, use ``open_existing_store(context.collection_folder, "write")``.
 
 
 __all__ = ["RawAnswer", "RequestContext", "ResourceMissing", "Route", "StreamAnswer"]

@@ -228,7 +228,7 @@ def order_watched(context: RequestContext, body: WatchedOrder) -> WatchedOrderRe
     action = "weight" if body.action == "weigh" else body.action
     if action == "weight" and body.weight is None:
         raise ConfigError("say which weight; 1 is that of all other pages")
-    if not (context.collection_folder / "collection.db").exists():
+    if not context.has_store:
         # Nothing was crawled yet, which is no reason not to watch a page.
         Store.open(context.collection_folder, "crawl").close()
     with open_existing_store(context.collection_folder, "write") as store:
@@ -240,10 +240,10 @@ def order_watched(context: RequestContext, body: WatchedOrder) -> WatchedOrderRe
     return WatchedOrderResult(done, watched)
 
 
-_HERE = "/api/c/{name}/watched"
+_PATH = "/api/c/{name}/watched"
 ROUTES: tuple[Route, ...] = (
-    Route("GET", _HERE, list_watched),
-    Route("POST", _HERE, order_watched),
-    Route("GET", f"{_HERE}/next", next_visits),
-    Route("GET", f"{_HERE}/why", explain_next_visit),
+    Route("GET", _PATH, list_watched),
+    Route("POST", _PATH, order_watched),
+    Route("GET", f"{_PATH}/next", next_visits),
+    Route("GET", f"{_PATH}/why", explain_next_visit),
 )
