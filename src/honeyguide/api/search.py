@@ -21,7 +21,7 @@ from honeyguide.crawl.signals import run_in_loop
 from honeyguide.crawl.status import format_money
 from honeyguide.errors import ConfigError, HoneyguideError, SearchError
 from honeyguide.fetch.http import make_user_agent
-from honeyguide.protocols import Fetcher, Strategy
+from honeyguide.protocols import Strategy
 from honeyguide.search import credentials
 from honeyguide.search.engine import ResultPage, SearchEngine, SearchResult
 from honeyguide.search.engines import configured_engine, make_engine_fetcher, make_quota
