@@ -25,8 +25,8 @@ from honeyguide.config.settings import StoreSettings
 from honeyguide.store.searches import SearchResultRow, SearchRow
 from honeyguide.store.store import Store
 from honeyguide.studio.auth import AuthGate
-from honeyguide.studio.indexing import Indexer
 from honeyguide.studio.runs import SharedObjects, StudioRuns
+from honeyguide.studio.search_index import Indexer
 from honeyguide.studio.serving import build_app
 from honeyguide.types import Failure, Label, Link, Page, Reason, Response, Url, Verdict, Visit
 

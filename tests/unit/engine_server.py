@@ -22,7 +22,7 @@ from honeyguide.errors import SearchError
 from honeyguide.fetch.http import CurlFetcher
 from honeyguide.protocols import Fetcher
 from honeyguide.search.engine import ResultPage, SearchEngine
-from honeyguide.search.engine_factory import make_engine, make_engine_fetcher
+from honeyguide.search.engines import make_engine, make_engine_fetcher
 from honeyguide.search.query import Query
 
 T = TypeVar("T")

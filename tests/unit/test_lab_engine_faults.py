@@ -23,7 +23,7 @@ from honeyguide.lab.server import serve_in_thread
 from honeyguide.lab.simulate import SIMULATION_START, LabFetcher, run_simulated
 from honeyguide.lab.web import RecordedResponse, RecordedWeb, gzip_bytes
 from honeyguide.search.engine import ResultPage
-from honeyguide.search.engine_factory import make_engine, make_engine_fetcher
+from honeyguide.search.engines import make_engine, make_engine_fetcher
 from honeyguide.search.query import Query
 from honeyguide.types import Request, Url
 

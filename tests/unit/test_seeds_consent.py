@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from honeyguide.api.search import allow_engine as agree_to
-from honeyguide.api.search import configured_engine, engine_problem
+from honeyguide.api.search import engine_problem
 from honeyguide.config.settings import SearchSettings, Settings
 from honeyguide.errors import ConfigError, SearchError
 from honeyguide.search import credentials
 from honeyguide.search.credentials import config_folder, is_private_url
-from honeyguide.search.engine_factory import make_engine, make_engine_fetcher
+from honeyguide.search.engines import configured_engine, make_engine, make_engine_fetcher
 from tests.unit.engine_server import HOME, KEY, QUERY, Time, says, serving, settings
 
 ENV = "HONEYGUIDE_THE_KEY"

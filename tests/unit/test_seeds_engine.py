@@ -10,7 +10,7 @@ import pytest
 
 from honeyguide.config.settings import SearchSettings
 from honeyguide.errors import ConfigError
-from honeyguide.search import engine_factory
+from honeyguide.search import engines
 from honeyguide.search.credentials import ApiKey
 from honeyguide.search.engine import (
     MAX_QUERY_CHARACTERS,
@@ -54,8 +54,8 @@ def server() -> Iterator[EngineServer]:
 
 
 def test_no_engine_is_set() -> None:
-    assert engine_factory.make_engine(SearchSettings(), None, Time()) is None  # type: ignore[arg-type]
-    assert engine_factory.make_quota(SearchSettings(per_month=1), Time()) is None
+    assert engines.make_engine(SearchSettings(), None, Time()) is None  # type: ignore[arg-type]
+    assert engines.make_quota(SearchSettings(per_month=1), Time()) is None
 
 
 @pytest.mark.parametrize("kind", ENGINES)
@@ -173,21 +173,21 @@ async def _both(engine: Any, page: int) -> tuple[ResultPage, Url]:
 )  # fmt: skip
 def test_settings_that_cannot_work(search: SearchSettings, words: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        engine_factory.make_engine(search, None, Time())  # type: ignore[arg-type]
+        engines.make_engine(search, None, Time())  # type: ignore[arg-type]
     assert words in str(caught.value)
 
 
 def test_a_key_has_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
     search = replace(settings("json-address", "http://127.0.0.1"), header="X-Key")
     with pytest.raises(ConfigError, match="leave one of them out"):
-        engine_factory.make_engine(search, None, Time())  # type: ignore[arg-type]
+        engines.make_engine(search, None, Time())  # type: ignore[arg-type]
 
 
 def test_a_key_that_would_go_out_in_the_open(caplog: pytest.LogCaptureFixture) -> None:
     search = SearchSettings(
         engine="brave", url="http://far.example/search", key_env="HONEYGUIDE_THE_KEY"
     )
-    engine_factory.make_engine(search, None, Time())  # type: ignore[arg-type]
+    engines.make_engine(search, None, Time())  # type: ignore[arg-type]
     assert "unencrypted" in caplog.text
     assert KEY not in caplog.text
 

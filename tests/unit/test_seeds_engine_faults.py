@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from honeyguide.errors import ConnectError, SearchError
 from honeyguide.search.engine import ResultPage
-from honeyguide.search.engine_factory import make_engine
+from honeyguide.search.engines import make_engine
 from honeyguide.search.http_client import BACKOFF, EngineHttpClient
 from honeyguide.types import Request, Response, Url
 from tests.unit.engine_server import (
@@ -121,7 +121,7 @@ def test_a_wait_is_kept_and_grows(kind: str) -> None:
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
-        (Says(b""), "not JSON"), (Says(b"\xff\x00\xfe"), "not JSON"), (Says(b"[1]"), "not JSON"),
+        (Says(b""), "with JSON"), (Says(b"\xff\x00\xfe"), "with JSON"), (Says(b"[1]"), "with JSON"),
         (Says(b'{"results":[{"url":'), "broken"), (Says(b'{"a":' * 100_000), "nested too deep"),
         (Says(b"{" + b"9" * 100), "broken"), (Says(b'{"\xff":1}'), "broken"),
         (HTML, "web page"), (Says(b" <html>" + b"y" * 2000), "web page"),

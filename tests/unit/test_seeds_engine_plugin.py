@@ -12,7 +12,7 @@ import pytest
 
 from honeyguide.config.settings import SearchSettings
 from honeyguide.errors import ConfigError
-from honeyguide.search import engine_factory
+from honeyguide.search import engines
 from honeyguide.search.credentials import ApiKey
 from honeyguide.search.engine import SearchEngine
 from honeyguide.search.http_client import EngineHttpClient
@@ -34,12 +34,12 @@ def test_an_engine_from_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
         EntryPoint("mine", f"{__name__}:Plugin", "honeyguide.engines"),
         EntryPoint("gone", "no.such.module:Engine", "honeyguide.engines"),
     ]
-    monkeypatch.setattr(engine_factory, "_plugin_engines", lambda: EntryPoints(entries))
-    assert engine_factory.engine_names() == ["brave", "gone", "json", "mine", "searxng"]
-    made: Any = engine_factory.make_engine(SearchSettings(engine="mine"), None, Time())  # type: ignore[arg-type]
+    monkeypatch.setattr(engines, "_plugin_engines", lambda: EntryPoints(entries))
+    assert engines.engine_names() == ["brave", "gone", "json", "mine", "searxng"]
+    made: Any = engines.make_engine(SearchSettings(engine="mine"), None, Time())  # type: ignore[arg-type]
     assert isinstance(made, Plugin)
     with pytest.raises(ConfigError, match="cannot be loaded"):
-        engine_factory.make_engine(SearchSettings(engine="gone"), None, Time())  # type: ignore[arg-type]
+        engines.make_engine(SearchSettings(engine="gone"), None, Time())  # type: ignore[arg-type]
 
 
 class Canned:

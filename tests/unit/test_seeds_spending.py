@@ -15,7 +15,7 @@ import pytest
 
 from honeyguide.config.settings import SearchSettings
 from honeyguide.errors import ConfigError, SearchError
-from honeyguide.search import engine_factory
+from honeyguide.search import engines
 from honeyguide.search.credentials import ApiKey
 from honeyguide.search.http_client import MonthlyQuota, MonthlyUsage, state_file
 from tests.unit.engine_server import KEY, QUERY, Says, Time, ask, says, serving, settings, use
@@ -166,7 +166,7 @@ def test_every_try_is_counted_before_it_leaves(home: Path) -> None:
         use(search, work, time)
     # Three tries, and the fourth request of the month.
     assert seen == [3, 4]
-    spending = engine_factory.make_quota(search, time)
+    spending = engines.make_quota(search, time)
     assert spending is not None
     assert spending.current_usage().requests == 4
     assert spending.current_usage().cost == pytest.approx(0.02)
@@ -179,7 +179,7 @@ def test_nothing_is_opened_without_a_budget_or_in_the_lab(home: Path) -> None:
         use(search, lambda engine: engine.search(QUERY, 1), lab=True)
     assert not home.parent.exists()
     free = SearchSettings(engine="searxng", url="http://a.test/", key_env="HONEYGUIDE_THE_KEY")
-    assert engine_factory.make_quota(free, Time()) is None, "its key is not sent"
+    assert engines.make_quota(free, Time()) is None, "its key is not sent"
 
 
 def test_whoever_uses_the_key_is_counted(home: Path) -> None:
@@ -196,7 +196,7 @@ def test_whoever_uses_the_key_is_counted(home: Path) -> None:
                 ask(search)
         assert len(server.asked) == 3
         elsewhere = settings("brave", "http://other.test", per_month=3)
-        assert engine_factory.make_quota(elsewhere, Time()).current_usage().requests == 0  # type: ignore[union-attr]
+        assert engines.make_quota(elsewhere, Time()).current_usage().requests == 0  # type: ignore[union-attr]
 
 
 def test_two_questions_at_once_take_turns(home: Path) -> None:

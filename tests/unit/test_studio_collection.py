@@ -20,14 +20,15 @@ from honeyguide.errors import ConfigError
 from honeyguide.store.store import Store
 from honeyguide.studio import collection
 from honeyguide.studio.collection import ExportQuery, VisitsQuery
-from honeyguide.studio.indexing import Indexer, SearchIndexProgress
 from honeyguide.studio.routes import RequestContext
 from honeyguide.studio.search_index import (
     FAILED,
     INDEX_FILE,
+    Indexer,
     IndexFilter,
     IndexHit,
     SearchIndex,
+    SearchIndexProgress,
     Sort,
     fts_expression,
 )

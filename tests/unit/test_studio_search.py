@@ -12,9 +12,8 @@ import pytest
 from honeyguide.errors import CollectionCorrupt
 from honeyguide.studio import collection
 from honeyguide.studio.collection import VisitsQuery
-from honeyguide.studio.indexing import Indexer
 from honeyguide.studio.routes import RequestContext
-from honeyguide.studio.search_index import INDEX_FILE, SearchIndex
+from honeyguide.studio.search_index import INDEX_FILE, Indexer, SearchIndex
 from tests.unit.store_visits import bad, good
 from tests.unit.studio_here import here, keep
 

@@ -14,26 +14,26 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from honeyguide import __version__
-from honeyguide.config.settings import Settings, has_bang_command, with_topic_language
+from honeyguide.config.settings import Settings, has_bang_command
 from honeyguide.crawl.rescore import current_judge
 from honeyguide.crawl.signals import run_in_loop
 from honeyguide.crawl.status import format_money
 from honeyguide.errors import ConfigError, HoneyguideError, SearchError
 from honeyguide.fetch.http import make_user_agent
-from honeyguide.protocols import Fetcher, Strategy
+from honeyguide.protocols import Strategy
 from honeyguide.search import credentials
 from honeyguide.search.engine import ResultPage, SearchEngine, SearchResult
-from honeyguide.search.engine_factory import make_engine, make_engine_fetcher, make_quota
+from honeyguide.search.engines import configured_engine, make_engine_fetcher, make_quota
 from honeyguide.search.http_client import TOO_LARGE_TEXT, MonthlyUsage
 from honeyguide.search.query import Query, parse_query
 from honeyguide.search.query_bandit import QueryBandit
 from honeyguide.search.query_planner import newest_taken_search, restore_query_bandit
-from honeyguide.search.session import canonical_hits
+from honeyguide.search.session import canonical_hits, result_link
 from honeyguide.store.collection_files import lock_holder
 from honeyguide.store.open_store import open_existing_store
-from honeyguide.store.searches import SearchResultRow, SearchRow
+from honeyguide.store.searches import SearchRow
 from honeyguide.store.store import Store
-from honeyguide.types import Link, Request, Response, Url
+from honeyguide.types import Request, Response, Url
 
 ENGINE_UNSET = (
     "no search engine is set: write engine and url under [search] in topic.toml, such as\n"
@@ -93,15 +93,6 @@ def describe_engine_error(kind: str, detail: str) -> str:
         what = "the search engine's answer cannot be used"
     said = f"{what}: {detail}".rstrip(": .")
     return f"{said}; {fix}" if fix else said
-
-
-def configured_engine(settings: Settings, folder: Path, fetcher: Fetcher) -> SearchEngine:
-    """The engine that the settings name, with its limits and its key; raises ConfigError."""
-    chosen, lab = with_topic_language(settings.search, settings.topic), bool(settings.fetch.lab)
-    proxied = bool(settings.fetch.proxy)
-    engine = make_engine(chosen, fetcher, time.time, lab=lab, folder=folder, proxied=proxied)
-    assert engine is not None  # a name is set
-    return engine
 
 
 class _UnusedFetcher:
@@ -317,7 +308,6 @@ _MAX_QUERY_LENGTH = 400
 """Characters of a query."""
 _MAX_QUERIES = 20
 """Queries at once."""
-_MAX_SNIPPET = 300
 _UNKNOWN_YIELD = 0.5
 """What a query is expected to yield of which nothing is known."""
 PAGE_TIMEOUT_S = 120.0
@@ -494,7 +484,7 @@ class _ResultStore(NamedTuple):
         """Into the store, at once; opened anew, so that a crawl may begin meanwhile."""
         new = not (self.folder / "collection.db").exists()
         hits = canonical_hits(results, self.settings.scope.strip_tracking)
-        links = [_result_link(search, hit) for hit in hits]
+        links = [result_link(hit, Url(search.address), _UNKNOWN_YIELD) for hit in hits]
         scores = self.strategy.rank(links) if links else []
         with Store.open(self.folder, "crawl" if new else "write", self.settings.store) as store:
             store.searches.add_search(search, hits)
@@ -504,20 +494,6 @@ class _ResultStore(NamedTuple):
                 verdict = visits[-1].verdict if visits else None
                 rows.append(ScoredResult(*hit, score, bool(visits), verdict))
         return rows
-
-
-def _result_link(search: SearchRow, hit: SearchResultRow) -> Link:
-    """A result as the crawl will see it."""
-    return Link(
-        hit.url,
-        source=Url(search.address),
-        anchor=hit.title,
-        after=hit.snippet[:_MAX_SNIPPET],
-        tag_path="search",
-        channel="search",
-        depth=1,
-        parent=_UNKNOWN_YIELD,
-    )
 
 
 async def _try_query(

@@ -159,7 +159,7 @@ def _search_table(engine: str, url: str, queries: list[str]) -> dict[str, Any]:
         )
     chosen = {"engine": engine or ("searxng" if url else ""), "url": url, "queries": asked}
     if chosen["engine"]:
-        from honeyguide.search.engine_factory import check_engine
+        from honeyguide.search.engines import check_engine
 
         check_engine(str(chosen["engine"]), url)
     return {key: value for key, value in chosen.items() if value}

@@ -10,52 +10,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from importlib import resources
 from itertools import combinations
 from math import isfinite
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from honeyguide.search import phrases
 from honeyguide.search.query import Query, clean_phrase, fold_term
 from honeyguide.text.keywords import key_phrases
 from honeyguide.text.language import Language, language_of
 from honeyguide.types import Url
-
-_GENERIC_WORDS = {
-    "en": (
-        "account article blog book care case child collection community daily diary disease "
-        "doctor everyday experience family feeling forum good group guide health help history "
-        "home idea illness information interview issue journal journey kind kid learn letter "
-        "life list live living love man medical medicine memoir men narrative need new news old "
-        "online page parent patient people person personal post problem project question read "
-        "recent report research resource review science section share site social society "
-        "stories story study subject suffer support talk tell text thing thought time tip topic "
-        "treatment website woman women word work world write writing year young"
-    ),
-    "de": (
-        "alltag alltäglich arbeit artikel arzt austausch behandlung bericht betroffene blog "
-        "buch eltern erfahrung erfahrungsbericht erkrankung familie forum frage frau geschichte "
-        "gesellschaft gesundheit gruppe hilfe information jahr kind krankheit leben leute mann "
-        "mensch nachricht patient persönlich person problem seite studie tagebuch tag text "
-        "thema website zeit"
-    ),
-    "fr": (
-        "an année article blog cas enfant étude expérience famille femme forum gens groupe "
-        "histoire homme information jour journal livre maladie médecin monde page parent "
-        "patient personne personnel problème question récit recherche santé site société "
-        "soutien sujet témoignage texte traitement travail vie vivre"
-    ),
-    "es": (
-        "año artículo ayuda blog caso día diario enfermedad estudio experiencia familia foro "
-        "gente grupo historia hombre información libro médico mujer mundo niño noticia página "
-        "paciente padre persona personal pregunta problema relato salud sitio sociedad tema "
-        "texto testimonio tiempo trabajo tratamiento vida vivir"
-    ),
-    "tr": (
-        "aile araştırma blog bilgi çocuk deneyim destek doktor dünya forum günlük haber hasta "
-        "hastalık hayat hikaye hikâye hikayesi hikayeleri insan kadın kişi kişisel kitap konu "
-        "makale öykü sağlık sayfa site sorun soru tedavi toplum yaşam yardım yaşayan yazı yıl"
-    ),
-}
 
 
 def is_generic(word: str, code: str) -> bool:
@@ -67,7 +31,8 @@ def is_generic(word: str, code: str) -> bool:
 @lru_cache(maxsize=16)
 def _generic_stems(code: str) -> frozenset[str]:
     language = language_of(code)
-    words = _GENERIC_WORDS.get(code.partition("-")[0], "")
+    table = resources.files("honeyguide.search").joinpath("generic_words.txt").read_text("utf-8")
+    words = dict(line.split(": ") for line in table.splitlines()).get(code.partition("-")[0], "")
     return frozenset(language.stems[word] for word in language.words(words))
 
 
@@ -90,18 +55,9 @@ _DESCRIPTION_WEIGHT, _GENERIC_WEIGHT = 0.5, 0.2
 _REASONS = {(True, False): "keywords", (False, True): "description"}
 
 
-class TopicQuery(NamedTuple):
-    """A query that the topic's own words make."""
-
-    query: Query
-    score: float
-    why: str
-    stated_in: StatedIn
-
-
 def queries_from_topic(
     keywords: Sequence[str], description: str, language: Language
-) -> list[TopicQuery]:
+) -> list[QueryProposal]:
     """Singles, pairs and triples of the topic's own words.
 
     Earlier keywords count for more, by a little; the score of several terms is their sum. What of
@@ -118,7 +74,7 @@ def queries_from_topic(
     terms = sorted(weights, key=lambda key: -weights[key])
     alone = [key for key in terms if key in named or not is_generic(key, language.code)]
     stems = {key: {language.stems[word] for word in language.words(key)} for key in terms}
-    made: list[TopicQuery] = []
+    made: list[QueryProposal] = []
     for size in (1, 2, 3):
         for some in combinations((alone or terms) if size == 1 else terms[:_MAX_COMBINED], size):
             if all(stems[a].isdisjoint(stems[b]) for a, b in combinations(some, 2)):
@@ -127,16 +83,15 @@ def queries_from_topic(
                 why = _REASONS.get((all(own), not any(own)), "keywords and description")
                 score = sum(weights[key] for key in some)
                 stated: StatedIn = "keywords" if any(own) else "description"
-                made.append(TopicQuery(query, score, f"the topic's {why}", stated))
+                made.append(QueryProposal(query, score, (), f"the topic's {why}", stated))
     return sorted(made, key=lambda one: (len(one.query.terms), -one.score))
 
 
 def _description_words(description: str, language: Language) -> list[str]:
     """Its words, those of its best phrases first; where a script has no blanks, the phrases."""
     found = key_phrases(description, language.code, share=1.0, most=_MAX_COMBINED)
-    return list(dict.fromkeys(word for phrase in found for word in phrase.name.split()))[
-        :_MAX_COMBINED
-    ]
+    words = dict.fromkeys(word for phrase in found for word in phrase.name.split())
+    return list(words)[:_MAX_COMBINED]
 
 
 def _add_term(word: str, weight: float, weights: dict[str, float], names: dict[str, str]) -> None:
@@ -273,10 +228,7 @@ class QueryComposer:
         self._least = least
         self._language = language_of(language)
         self._buffer = ExampleBuffer()
-        words = queries_from_topic(keywords, description, self._language)
-        self._start = [
-            QueryProposal(one.query, one.score, (), one.why, one.stated_in) for one in words
-        ]
+        self._start = queries_from_topic(keywords, description, self._language)
         self._topic = frozenset(
             self._language.stems[word]
             for word in self._language.words(" ".join(keywords)[:10_000])
@@ -285,15 +237,15 @@ class QueryComposer:
         self._proposals = self._start
 
     def add_page(self, url: Url, title: str, text: str, weight: float) -> None:
-        """Hear of a page: +1 a person's good page, +½ one that we took for good, negative: bad.
+        """Learn a page: +1 a person's good page, +½ one that we took for good, negative: bad.
 
         A second reading replaces the first; 0 forgets the page.
         """
         weight = min(1.0, max(-1.0, weight)) if isfinite(weight) else 0.0
+        page = phrases.PagePhrases(url, "", 0.0, {})
         if weight:
-            self._buffer.add(phrases.extract_phrases(url, title, text, weight, self._language))
-        else:
-            self._buffer.add(phrases.PagePhrases(url, "", 0.0, {}))
+            page = phrases.extract_phrases(url, title, text, weight, self._language)
+        self._buffer.add(page)
 
     def propose_queries(self, most: int = 60) -> list[QueryProposal]:
         """Queries, the best first; made anew when a tenth of the pages is new.
@@ -307,10 +259,9 @@ class QueryComposer:
 
     def _mine_pages(self) -> list[QueryProposal]:
         good, bad = self._buffer.pages_of_side(True), self._buffer.pages_of_side(False)
-        terms = (
-            phrases.distinctive_phrases(good, bad, _MAX_PHRASES) if len(good) >= self._least else []
-        )
-        if not terms:
+        if len(good) < self._least:
+            return self._start
+        if not (terms := phrases.distinctive_phrases(good, bad, _MAX_PHRASES)):
             return self._start
         spared = {stem for term in terms for stem in term.key.split()} | self._topic
         without = tuple(
@@ -323,10 +274,8 @@ class QueryComposer:
         for places, score in mine.singles() + mine.pairs() + mine.triples():
             query = Query(tuple(names[n] for n in places), without)
             # Two keys may be written alike; the first is the better one.
-            made.setdefault(
-                query.key,
-                QueryProposal(query, score, mine.pages_with(places), mine.reason_for(places)),
-            )
+            pages, why = mine.pages_with(places), mine.reason_for(places)
+            made.setdefault(query.key, QueryProposal(query, score, pages, why))
         # What a few pages have in common may be anything: what the topic states counts for more
         # than the best phrase found, until they are many.
         trust = terms[0].weight * 2 * _TRUSTED_PAGES / (_TRUSTED_PAGES + len(good))

@@ -119,14 +119,17 @@ def sent_key_name(settings: SearchSettings) -> str:
 
 def config_folder(environ: Mapping[str, str] | None = None) -> Path:
     """Where the user keeps what is Honeyguide's: keys, and what was agreed to."""
-    variables = os.environ if environ is None else environ
-    folder = variables.get("XDG_CONFIG_HOME", "")
-    if folder.startswith("/"):  # the XDG standard has relative paths ignored
-        return Path(folder) / "honeyguide"
     try:
-        return Path.home() / ".config" / "honeyguide"
+        return xdg_folder("XDG_CONFIG_HOME", ".config", environ)
     except RuntimeError:
         raise ConfigError("you have no home folder; set XDG_CONFIG_HOME to one") from None
+
+
+def xdg_folder(variable: str, default: str, environ: Mapping[str, str] | None) -> Path:
+    """Honeyguide's folder where the XDG variable says, or below the home folder."""
+    folder = (os.environ if environ is None else environ).get(variable, "")
+    # The XDG standard has relative paths ignored.
+    return (Path(folder) if folder.startswith("/") else Path.home() / default) / "honeyguide"
 
 
 def _checked_key_path(name: str, folder: Path | None, environ: Mapping[str, str] | None) -> Path:
@@ -156,7 +159,8 @@ def _checked_key_path(name: str, folder: Path | None, environ: Mapping[str, str]
 
 def _read_key_file(path: Path) -> ApiKey:
     try:
-        with open(path, "rb", opener=_open_nonblocking) as file:
+        # Opening a pipe must not wait for somebody to write into it.
+        with open(path, "rb", opener=lambda at, flags: os.open(at, flags | os.O_NONBLOCK)) as file:
             about = os.fstat(file.fileno())
             if not stat.S_ISREG(about.st_mode):
                 raise ConfigError(f"search.key_file: {path} is not an ordinary file")
@@ -165,14 +169,6 @@ def _read_key_file(path: Path) -> ApiKey:
         raise ConfigError(f"search.key_file: {path} cannot be read: {_error_text(error)}") from None
     if about.st_mode & (stat.S_IRGRP | stat.S_IROTH):
         _log.warning("search.key_file: others can read %s. Mend it with: chmod 600 %s", path, path)
-    return _parse_key(raw, path)
-
-
-def _error_text(error: Exception) -> object:
-    return error.strerror if isinstance(error, OSError) else error
-
-
-def _parse_key(raw: bytes, path: Path) -> ApiKey:
     if len(raw) > MAX_KEY_BYTES:
         raise ConfigError(f"search.key_file: {path} is larger than a key, {MAX_KEY_BYTES} bytes")
     text = raw.decode("latin-1").strip()
@@ -184,9 +180,8 @@ def _parse_key(raw: bytes, path: Path) -> ApiKey:
         raise ConfigError(f"search.key_file: {path}: {error}") from None
 
 
-def _open_nonblocking(path: str, flags: int) -> int:
-    """Opening a pipe must not wait for somebody to write into it."""
-    return os.open(path, flags | os.O_NONBLOCK)
+def _error_text(error: Exception) -> object:
+    return error.strerror if isinstance(error, OSError) else error
 
 
 def _encoded_forms(text: str) -> Iterator[str]:
@@ -287,11 +282,8 @@ class EngineConsent(NamedTuple):
 
 def engine_origin(settings: SearchSettings) -> str:
     """Scheme, host and port of the engine's address; '' if nothing says."""
-    url = (
-        canonical_url(_TEMPLATE_FIELD.sub("1", settings.url.strip()))
-        if settings.url.strip()
-        else None
-    )
+    text = settings.url.strip()
+    url = canonical_url(_TEMPLATE_FIELD.sub("1", text)) if text else None
     if url is None or not host_of(url):
         return _KNOWN_ORIGINS.get(settings.engine, "")
     return site_origin(url)

@@ -151,12 +151,8 @@ def parse_json_answer(body: bytes) -> Raw:
         body = _LONE_SURROGATE.sub(rb"\\ufffd", body)
     if not body.lstrip().startswith(b"{"):
         page = b"<html" in body[:2000].lower() or body.lstrip()[:1] == b"<"
-        raise SearchError(
-            "garbage",
-            "it answered with a web page instead of JSON"
-            if page
-            else "it did not answer with JSON",
-        )
+        what = "answered with a web page instead of JSON" if page else "did not answer with JSON"
+        raise SearchError("garbage", f"it {what}")
     if _decode_as(body, dict[str, Raw]) is None:
         raise SearchError("garbage", "the JSON is broken, or nested too deep")
     return Raw(body)
@@ -222,21 +218,16 @@ def _parse_entry(
     parts = _object_fields(entry)
     address = text_value(_nested_field(parts, fields.link)).strip()
     url = canonical_url(address) if len(address) <= MAX_URL_LENGTH else None
+    if url is None or len(url) > MAX_URL_LENGTH:
+        return None
     # An address that holds the user's key must not be stored, let alone be visited.
-    if (
-        url is None
-        or len(url) > MAX_URL_LENGTH
-        or redacted(url) != url
-        or redacted(address) != address
-    ):
+    if redacted(url) != url or redacted(address) != address:
         return None
     if "@" in authority_of(url):
         return None  # somebody's name and password, or one that only looks like a host
-    title = text_value(_nested_field(parts, fields.title))
+    title = clean_text(text_value(_nested_field(parts, fields.title)), MAX_TITLE, redacted)
     snippet = text_value(_nested_field(parts, fields.snippet))
-    return SearchResult(
-        url, clean_text(title, MAX_TITLE, redacted), clean_text(snippet, MAX_SNIPPET, redacted)
-    )
+    return SearchResult(url, title, clean_text(snippet, MAX_SNIPPET, redacted))
 
 
 def _object_fields(raw: Raw) -> dict[str, Raw]:

@@ -1,20 +1,28 @@
-"""The built-in search engines: SearXNG, Brave, and any JSON API described by the settings."""
+"""The search engines: SearXNG, Brave, any JSON API described by the settings, and plug-ins."""
 
 from __future__ import annotations
 
+import asyncio
 import re
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import quote
 
 from msgspec import Raw
 
-from honeyguide.errors import ConfigError, SearchError
-from honeyguide.search import http_client
+from honeyguide.config.settings import with_topic_language
+from honeyguide.errors import ConfigError, SearchError, suggest_name
+from honeyguide.search import credentials, http_client
+from honeyguide.search.credentials import ApiKey, load_api_key, sent_key_name
 from honeyguide.search.engine import (
     ResultFields,
     ResultPage,
+    SearchEngine,
     clean_text,
     engine_query_text,
     field_at,
@@ -26,7 +34,10 @@ from honeyguide.types import Response, Url
 from honeyguide.url import canonical_url, path_of, site_origin
 
 if TYPE_CHECKING:
-    from honeyguide.config.settings import SearchSettings
+    from importlib.metadata import EntryPoints
+
+    from honeyguide.config.settings import SearchSettings, Settings
+    from honeyguide.protocols import Fetcher
     from honeyguide.search.query import Query
 
 
@@ -71,21 +82,18 @@ class SearXng:
 
     async def search(self, query: Query, page: int) -> ResultPage:
         question = self._query_parameters(query, page)
-        url = http_client.url_with_parameters(
-            self._url, question | {"format": "json", "safesearch": 0}
-        )
         place = (str(question["q"]), page)
         if not place[0]:
             return ResultPage((), more=False)
+        question |= {"format": "json", "safesearch": 0}
+        url = http_client.url_with_parameters(self._url, question)
         return await self._client.fetch_results(
             url, partial(self._parse_results, place), self._headers, hints=SEARXNG_HINTS
         )
 
     def _query_parameters(self, query: Query, page: int) -> dict[str, str | int]:
-        parameters: dict[str, str | int] = {
-            "q": engine_query_text(query, negatives=True),
-            "pageno": page,
-        }
+        words = engine_query_text(query, negatives=True)
+        parameters: dict[str, str | int] = {"q": words, "pageno": page}
         return parameters | {"language": self._language} if self._language else parameters
 
     def _parse_results(self, place: tuple[str, int], raw: Raw) -> ResultPage:
@@ -101,16 +109,13 @@ class SearXng:
             return got
         if len(self._silent) < _MAX_SILENT:
             self._silent.add(place)
-        raise SearchError(
-            "limited", f"the engines behind it fail: {', '.join(filter(None, failed))}"
-        )
+        names = ", ".join(filter(None, failed))
+        raise SearchError("limited", f"the engines behind it fail: {names}")
 
     def _failed_engine(self, pair: Raw) -> str:
         """``google (too many requests)`` of a pair of texts; '' if it is something else."""
-        words = [
-            clean_text(text_value(word), 60, self._client.key.redact)
-            for word in list_entries(pair)[:2]
-        ]
+        redact = self._client.key.redact
+        words = [clean_text(text_value(word), 60, redact) for word in list_entries(pair)[:2]]
         return f"{words[0]} ({words[1]})" if len(words) > 1 else "".join(words)
 
 
@@ -150,9 +155,8 @@ class Brave:
                 f"search.engine: brave needs a key, and {where} holds none. Get one at "
                 "https://api-dashboard.search.brave.com"
             )
-        self._url = http_client.check_engine_url(
-            settings.url or BRAVE_API_URL, line.key, BRAVE_API_URL
-        )
+        url = settings.url or BRAVE_API_URL
+        self._url = http_client.check_engine_url(url, line.key, BRAVE_API_URL)
         code = http_client.engine_language(settings.language).lower()
         code = _BRAVE_LANGUAGE_CODES.get(code, code)
         # An unknown language would be refused; without one, the words of the query decide.
@@ -161,16 +165,13 @@ class Brave:
         )
         self._client = line
         self.price = line.price
-        self._headers = (
-            ("Accept", "application/json"),
-            ("X-Subscription-Token", line.key.reveal()),
-        )
+        token = line.key.reveal()
+        self._headers = (("Accept", "application/json"), ("X-Subscription-Token", token))
         self._own = frozenset(map(site_origin, (BRAVE_API_URL, BRAVE_PUBLIC_URL, self._url)))
 
     def address(self, query: Query, page: int) -> Url:
-        return http_client.url_with_parameters(
-            BRAVE_PUBLIC_URL, {"q": engine_query_text(query, negatives=True), "offset": page - 1}
-        )
+        words = engine_query_text(query, negatives=True)
+        return http_client.url_with_parameters(BRAVE_PUBLIC_URL, {"q": words, "offset": page - 1})
 
     async def search(self, query: Query, page: int) -> ResultPage:
         words = engine_query_text(query, negatives=True)
@@ -331,3 +332,162 @@ def _without_key(template: str) -> str:
     start, mark, query = template.partition("?")
     others = "&".join(part for part in query.split("&") if "{key}" not in part)
     return start.replace("{key}", "-") + (mark + others if others else "")
+
+
+# -- The engine that the settings name --
+#
+# An outsider adds one with the entry-point group ``honeyguide.engines``: something that is called
+# with the settings and a :class:`~honeyguide.search.http_client.EngineHttpClient`, and gives a
+# :class:`~honeyguide.search.engine.SearchEngine`.
+
+
+EngineMaker = Callable[["SearchSettings", http_client.EngineHttpClient], SearchEngine]
+_BUILT_IN_ENGINES: dict[str, EngineMaker] = {"searxng": SearXng, "brave": Brave, "json": JsonApi}
+_EXAMPLE_URLS = {
+    "searxng": "http://localhost:8080/search",
+    "json": "https://api.example.org/find?q={query}",
+}
+"""Engines of ours whose address nobody knows but the user, with examples."""
+_MAX_ANSWER_S = 30.0
+"""Longest time for one answer: an engine that takes longer is too slow to be of use."""
+_MAX_ANSWER_MB = 2.0
+
+
+def engine_names() -> list[str]:
+    return sorted({*_BUILT_IN_ENGINES, *(entry.name for entry in _plugin_engines())})
+
+
+def check_engine(name: str, url: str) -> None:
+    """Whether there is such an engine, and its address, where it needs one; raises ConfigError."""
+    _find_engine(name)
+    if not url and name in _EXAMPLE_URLS:
+        raise ConfigError(
+            f"search.url: {name} needs the address of its API, such as {_EXAMPLE_URLS[name]}"
+        )
+
+
+def make_engine(
+    settings: SearchSettings,
+    fetcher: Fetcher,
+    clock: Callable[[], float],
+    *,
+    lab: bool = False,
+    folder: Path | None = None,
+    proxied: bool = False,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> SearchEngine | None:
+    """The engine, or None if none is set. Mistakes are found now: raises ConfigError.
+
+    ``lab``: nothing is paid for, and nothing leaves this machine, so that nothing is counted and
+    nobody need agree. ``folder``: the collection's, in which no key may lie, and for which the user
+    must have agreed to what its settings ask for; without one, a program chose them itself.
+    """
+    if not settings.engine:
+        return None
+    make = _find_engine(settings.engine)
+    key = load_api_key(settings, folder)
+    spending = None if lab else _make_quota(settings, key, clock)
+    if spending is not None:
+        spending.current_usage()
+    line = http_client.EngineHttpClient(
+        fetcher,
+        clock,
+        key=key,
+        per_minute=settings.per_minute,
+        price=0.0 if lab else settings.price / 1000,
+        spending=spending,
+        sleep=sleep,
+    )
+    engine = make(settings, line)
+    if not lab and folder is not None:
+        credentials.require_consent(settings, folder, keyed=bool(key))
+    if key and sent_key_name(settings):
+        http_client.warn_unencrypted_key(credentials.engine_origin(settings), proxied=proxied)
+    return engine
+
+
+def configured_engine(
+    settings: Settings,
+    folder: Path,
+    fetcher: Fetcher,
+    clock: Callable[[], float] = time.time,
+    *,
+    lab: bool = False,
+) -> SearchEngine:
+    """The engine that a collection's settings name, with limits and key; raises ConfigError."""
+    engine = make_engine(
+        with_topic_language(settings.search, settings.topic),
+        fetcher,
+        clock,
+        lab=lab or bool(settings.fetch.lab),
+        folder=folder,
+        proxied=bool(settings.fetch.proxy),
+    )
+    if engine is None:
+        raise ConfigError("search.engine: no engine is set")
+    return engine
+
+
+def make_quota(
+    settings: SearchSettings, clock: Callable[[], float], folder: Path | None = None
+) -> http_client.MonthlyQuota | None:
+    """The month's account of that server and key, shared with all collections; None: there is no
+    key, no budget and no price, and nothing is counted."""
+    return _make_quota(settings, load_api_key(settings, folder), clock) if settings.engine else None
+
+
+def make_engine_fetcher(settings: Settings, folder: Path | None = None) -> Fetcher:
+    """A fetcher for engines alone: it keeps no cookies and archives nothing. It reaches private
+    addresses only where the user agreed to that engine for that collection."""
+    from honeyguide import __version__
+    from honeyguide.fetch.http import CurlFetcher, make_user_agent
+
+    wanted = settings.fetch
+    fetch = replace(
+        wanted,
+        private_addresses=folder is None or _private_access_allowed(settings.search, folder),
+        cookies=False,
+        total_s=min(wanted.total_s, _MAX_ANSWER_S),
+        html_mb=_MAX_ANSWER_MB,
+        document_mb=_MAX_ANSWER_MB,
+    )
+    return CurlFetcher(
+        fetch, user_agent=make_user_agent(wanted.contact, __version__), archives=False
+    )
+
+
+def _private_access_allowed(settings: SearchSettings, folder: Path) -> bool:
+    try:
+        return credentials.has_consent(credentials.required_consent(settings, folder))
+    except ConfigError:
+        return False  # told where somebody's word is needed; a public engine does without
+
+
+def _make_quota(
+    settings: SearchSettings, key: ApiKey, clock: Callable[[], float]
+) -> http_client.MonthlyQuota | None:
+    if not sent_key_name(settings):
+        key = ApiKey()  # whose it is does not matter where it is not sent
+    if not (key or settings.per_month or settings.price):
+        return None
+    place = credentials.engine_origin(settings) or settings.engine
+    return http_client.MonthlyQuota(http_client.state_file(), place, key, settings.per_month, clock)
+
+
+def _find_engine(name: str) -> EngineMaker:
+    if name in _BUILT_IN_ENGINES:
+        return _BUILT_IN_ENGINES[name]
+    entry = next((entry for entry in _plugin_engines() if entry.name == name), None)
+    if entry is None:
+        hint = suggest_name(name, engine_names())
+        raise ConfigError(f"search.engine: there is no engine {name!r}; {hint}")
+    try:
+        return cast("EngineMaker", entry.load())
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"search.engine: {name!r} cannot be loaded: {error}") from error
+
+
+def _plugin_engines() -> EntryPoints:
+    from importlib.metadata import entry_points  # takes as long to load as a dozen pages
+
+    return entry_points(group="honeyguide.engines")

@@ -22,7 +22,7 @@ from honeyguide.fetch.ip_policy import is_loopback_host
 from honeyguide.net.polite_fetch import RequestPacer
 from honeyguide.net.retry import MAX_WAIT_S, parse_retry_after
 from honeyguide.protocols import Fetcher
-from honeyguide.search.credentials import ApiKey
+from honeyguide.search.credentials import ApiKey, xdg_folder
 from honeyguide.search.engine import (
     MAX_ANSWER_BYTES,
     ResultPage,
@@ -103,9 +103,8 @@ class MonthlyQuota:
             "SELECT requests, cost FROM spending WHERE (month, origin, account) = (?, ?, ?)",
             (month, self._origin, account),
         ).fetchone()
-        return account, MonthlyUsage(month, int(row[0]), float(row[1])) if row else MonthlyUsage(
-            month
-        )
+        requests, cost = row or (0, 0.0)
+        return account, MonthlyUsage(month, int(requests), float(cost))
 
     @contextmanager
     def _locked_file(self) -> Iterator[sqlite3.Connection]:
@@ -137,11 +136,7 @@ class MonthlyQuota:
 
 def state_file(environ: Mapping[str, str] | None = None) -> Path:
     """Where the account lies: in the user's state folder, outside every collection."""
-    variables = os.environ if environ is None else environ
-    folder = variables.get("XDG_STATE_HOME", "")
-    # The XDG standard has relative paths ignored.
-    home = Path(folder) if folder.startswith("/") else Path.home() / ".local" / "state"
-    return home / "honeyguide" / "spending.sqlite"
+    return xdg_folder("XDG_STATE_HOME", ".local/state", environ) / "spending.sqlite"
 
 
 def _month_of(now: float) -> str:
@@ -364,15 +359,13 @@ class EngineHttpClient:
         return self._status_error(response, hints, read_wait)
 
     def _status_error(
-        self, response: Response, hints: Mapping[int, str], told: WaitReader
+        self, response: Response, hints: Mapping[int, str], read_wait: WaitReader
     ) -> SearchError:
         status = response.status
         detail = f"it answered {status}"
-        if hint := hints.get(status, ""):
-            detail = f"{detail}: {hint}"
-        elif words := self._error_words(response):
+        if words := hints.get(status, "") or self._error_words(response):
             detail = f"{detail}: {words}"
-        wait = told(response, self._clock())
+        wait = read_wait(response, self._clock())
         if status == 429:
             return SearchError("limited", detail, 0.0 if wait is None else max(1.0, wait))
         if status >= 500 or status == 408:
@@ -402,10 +395,8 @@ class EngineHttpClient:
             answer = parse_json_answer(response.body)
         except SearchError:
             return ""
-        words = next(
-            filter(None, (text_value(field_at(answer, place)) for place in _ERROR_FIELDS)), ""
-        )
-        return clean_text(words, _MAX_DETAIL, self.key.redact)
+        found = (text_value(field_at(answer, place)) for place in _ERROR_FIELDS)
+        return clean_text(next(filter(None, found), ""), _MAX_DETAIL, self.key.redact)
 
     def _note_failure(self, error: SearchError) -> SearchError:
         """The failure without the key, and with what it means for later questions."""

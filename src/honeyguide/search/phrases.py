@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from importlib import resources
 from itertools import combinations
 from math import log, sqrt
 from typing import NamedTuple
@@ -48,11 +49,7 @@ _Z_SCORE = 1.64
 """Standard errors of ln ψ that such a phrase must lie below 0: 19 times in 20."""
 
 _BLOG_HOSTS = frozenset(
-    """
-    blogcu.com canalblog.com dreamwidth.org fandom.com forumotion.com freeforums.net ghost.io
-    home.blog jimdofree.com livejournal.com medium.com neocities.org over-blog.com proboards.com
-    skyrock.com substack.com tripod.com tumblr.com typepad.com weebly.com wordpress.com
-    """.split()  # noqa: SIM905 - a hundred quotes would hide the names
+    resources.files("honeyguide.search").joinpath("blog_hosts.txt").read_text("ascii").split()
 )
 """Blogs and forums of many people, one name each, that the public suffix list does not know."""
 
@@ -255,9 +252,8 @@ class PhraseMiner:
             found: list[ScoredPhrases] = []
             for one, other in combinations(range(len(self._terms)), 2):
                 if self._can_combine(one, other):
-                    found.append(
-                        ((one, other), self._terms[one].weight + self._added_weight(one, other))
-                    )
+                    weight = self._terms[one].weight + self._added_weight(one, other)
+                    found.append(((one, other), weight))
             self._pairs = _best_scored(found)
         return self._pairs
 
@@ -268,9 +264,8 @@ class PhraseMiner:
             for other in range(len(self._terms)):
                 if other not in pair and self._can_combine(*pair, other):
                     triple = tuple(sorted((*pair, other)))
-                    made[triple] = max(
-                        made.get(triple, -np.inf), score + self._added_weight(*pair, other)
-                    )
+                    weight = score + self._added_weight(*pair, other)
+                    made[triple] = max(made.get(triple, -np.inf), weight)
         return _best_scored(list(made.items()))
 
     def pages_with(self, places: Sequence[int]) -> tuple[Url, ...]:
@@ -303,11 +298,9 @@ class PhraseMiner:
     def _added_weight(self, *places: int) -> float:
         """What the last phrase adds to those before it."""
         first, last = places[:-1], places[-1]
-        return (
-            self._terms[last].weight
-            + log(_lift(self._pages_with_all(self._has, first), self._has[:, last], self._up))
-            - log(_lift(self._pages_with_all(self._lacks, first), self._lacks[:, last], self._down))
-        )
+        good = _lift(self._pages_with_all(self._has, first), self._has[:, last], self._up)
+        bad = _lift(self._pages_with_all(self._lacks, first), self._lacks[:, last], self._down)
+        return self._terms[last].weight + log(good) - log(bad)
 
     def _pages_with_all(self, table: Bools, places: Sequence[int]) -> Bools:
         return np.asarray(table[:, list(places)].all(axis=1), np.bool_)

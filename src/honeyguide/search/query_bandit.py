@@ -157,10 +157,8 @@ class QueryTally:
         """Σ φ and Σ (1 - φ): verdicts, and for what is not fetched yet what was promised."""
         faded = REWARD_DECAY ** (now - self.decayed_at)
         ahead = _UNFETCHED_WEIGHT * min(self.unfetched, _MAX_UNFETCHED)
-        return (
-            self.good * faded + ahead * self.mean_promise,
-            self.poor * faded + ahead * (1 - self.mean_promise),
-        )
+        promised = ahead * self.mean_promise
+        return self.good * faded + promised, self.poor * faded + ahead * (1 - self.mean_promise)
 
     def mean_yield(self, now: int) -> float:
         """The mean of Beta(1 + Σ φ, 1 + Σ (1 - φ))."""
@@ -257,10 +255,8 @@ class QueryBandit:
                 best = worth, tally.query, tally.page
         if new := self._best_new_query():
             mean, query = new
-            guess = (
-                draw(1 + _PRIOR_WEIGHT * mean, 1 + _PRIOR_WEIGHT * (1 - mean))
-                * self._expected_novelty()
-            )
+            guess = draw(1 + _PRIOR_WEIGHT * mean, 1 + _PRIOR_WEIGHT * (1 - mean))
+            guess *= self._expected_novelty()
             if best is None or guess > best[0]:
                 best = guess, query, 1
         if best is not None:
@@ -281,10 +277,8 @@ class QueryBandit:
         if tally.stopped:
             tally.reopen()  # a person wanted it again
         tally.record_page(page, urls, fresh, promised)
-        sizes = [tally.first_size for tally in self._tallies.values() if tally.first_size][
-            -_RECENT_QUERIES:
-        ]
-        usual = median(sizes) if sizes else 0.0
+        sizes = [tally.first_size for tally in self._tallies.values() if tally.first_size]
+        usual = median(sizes[-_RECENT_QUERIES:]) if sizes else 0.0
         tally.decide_stop(urls, fresh, promised, self.median, usual, more)
         if query.key in self._insisted:
             self._insisted.remove(query.key)
@@ -353,9 +347,8 @@ class QueryBandit:
         if len(lately) == _MAX_FRUITLESS and not any(tally.fresh for tally in lately):
             waiting = [p for p in waiting if p.stated_in] or waiting
         due = self._next_length()
-        length = min(
-            {len(p.query.terms) for p in waiting}, key=lambda size: (abs(size - due), -size)
-        )
+        lengths = {len(p.query.terms) for p in waiting}
+        length = min(lengths, key=lambda size: (abs(size - due), -size))
         used = {term for tally in self._tallies.values() for term in tally.terms}
         right = [p for p in waiting if len(p.query.terms) == length]
         unused = [p for p in right if not folded_terms(p.query) <= used]
@@ -411,9 +404,8 @@ class QueryBandit:
 
     def _expected_novelty(self) -> float:
         """How much of a new query's first page will be new."""
-        firsts = [tally.first_novelty for tally in self._tallies.values() if tally.pages][
-            -_RECENT_QUERIES:
-        ]
+        firsts = [tally.first_novelty for tally in self._tallies.values() if tally.pages]
+        firsts = firsts[-_RECENT_QUERIES:]
         return (1 + sum(firsts)) / (1 + len(firsts))
 
     def _idle_reason(self) -> str:

@@ -37,13 +37,7 @@ def composer_weight(verdict: float | None, ungated: float | None) -> float:
     """
     if verdict is None or ungated is not None:
         return 0.0
-    return (
-        _VERDICT_WEIGHT
-        if verdict >= GOOD_VERDICT
-        else -_VERDICT_WEIGHT
-        if verdict <= BAD_VERDICT
-        else 0.0
-    )
+    return _VERDICT_WEIGHT * ((verdict >= GOOD_VERDICT) - (verdict <= BAD_VERDICT))
 
 
 # -- The planner of a crawl --
@@ -71,8 +65,8 @@ WithholdsPage = Callable[[Url, str], bool]
 
 
 class QueryPlanner:
-    """``said``: what people say of pages, the topic's own examples to begin with; ``withheld``: of
-    which pages the composer must not learn."""
+    """``labels``: what people say of pages, the topic's own examples to begin with; ``withheld``:
+    of which pages the composer must not learn."""
 
     def __init__(
         self,
@@ -134,7 +128,8 @@ class QueryPlanner:
         ]
         if self._unread_wishes:
             found.append(
-                f"{_count_queries(self._unread_wishes)} not asked: only the newest requests are processed"
+                f"{_count_queries(self._unread_wishes)} not asked: "
+                "only the newest requests are processed"
             )
         return tuple(found)
 
@@ -221,10 +216,8 @@ class QueryPlanner:
         for number, label in store.labels.effective_after(self._last_label):
             self._last_label = max(self._last_label, number)
             self._labels[label.url] = label.value
-            if (
-                self._composer is not None
-                and (page := store.visits.latest_page(label.url)) is not None
-            ):
+            page = store.visits.latest_page(label.url) if self._composer is not None else None
+            if page is not None:
                 visits = store.visits.attempts_at(label.url)
                 self.learn_example(page, label.value, visits[-1].ip if visits else "")
         return self._poll_wishes(store) or self._last_label > before
@@ -232,9 +225,8 @@ class QueryPlanner:
     def _poll_wishes(self, store: Store) -> bool:
         """Whether there are new wishes."""
         wishes = store.searches.requested_queries(self._last_wish)
-        self._unread_wishes += (
-            store.searches.count_unread_requests(self._last_wish) if wishes else 0
-        )
+        if wishes:
+            self._unread_wishes += store.searches.count_unread_requests(self._last_wish)
         for number, text, by in wishes:
             self._last_wish = number
             self.add_wish(text, by or "user", again=True)
@@ -384,29 +376,27 @@ def suggest_queries(folder: Path, settings: Settings, number: int) -> QuerySugge
     """At most so many queries that were not answered yet, of which most is expected first."""
     # A person sees what a query was made from: here one good page will do.
     composer = build_composer(settings, least=1)
-    good = bad = 0
-    for page, weight in _file_examples(folder, settings):
-        composer.add_page(page.url, page.title, page.text[:_MAX_TEXT], weight)
-        good, bad = good + (weight > 0), bad + (weight < 0)
+    examples = [
+        (example.page, 1.0 if example.target >= 0.5 else -1.0)
+        for example in topics.load_example_files(folder, settings)
+    ]
     pulls = QueryBandit(settings.crawl.random_seed, settings.search.most_queries)
     asked: set[str] = set()
     if (folder / "collection.db").exists():
         with open_existing_store(folder, "read") as store:
-            for page, weight in composer_pages(store, settings):
-                composer.add_page(page.url, page.title, page.text[:_MAX_TEXT], weight)
-                good, bad = good + (weight > 0), bad + (weight < 0)
+            examples += composer_pages(store, settings)
             restore_query_bandit(store, pulls)
-            asked = {
-                parse_query(one.query).key
-                for one in store.searches.list_searches()
-                if not one.outcome
-            }
+            searches = store.searches.list_searches()
+            asked = {parse_query(one.query).key for one in searches if not one.outcome}
+    for page, weight in examples:
+        composer.add_page(page.url, page.title, page.text[:_MAX_TEXT], weight)
     pulls.set_proposals(composer.propose_queries())
     # What nobody has taken yet, the bandit does not know of.
     new = [one for one in pulls.suggestions(_MAX_SUGGESTIONS) if one.query.key not in asked]
     chosen = list(islice(_drop_similar(new), number))
     chosen.sort(key=lambda one: -round(100 * (one.expected or 0.0)))
-    return QuerySuggestions(chosen, good, bad)
+    good = sum(weight > 0 for _, weight in examples)
+    return QuerySuggestions(chosen, good, len(examples) - good)
 
 
 def _drop_similar(some: Iterable[QuerySuggestion]) -> Iterator[QuerySuggestion]:
@@ -469,9 +459,3 @@ def _surest_rows(rows: Sequence[VisitRow]) -> list[VisitRow]:
     best = nlargest(_MAX_JUDGED, good, key=lambda row: (row.verdict or 0.0, row.id))
     worst = nlargest(_MAX_JUDGED, bad, key=lambda row: (-(row.verdict or 0.0), row.id))
     return [*best, *worst]
-
-
-def _file_examples(folder: Path, settings: Settings) -> Iterator[tuple[Page, float]]:
-    """The examples that lie in the collection as files."""
-    for example in topics.load_example_files(folder, settings):
-        yield example.page, 1.0 if example.target >= 0.5 else -1.0

@@ -9,15 +9,15 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
 
-from honeyguide.config.settings import Settings, with_topic_language
-from honeyguide.errors import ConfigError, SearchError
+from honeyguide.config.settings import Settings
+from honeyguide.errors import SearchError
 from honeyguide.frontier.frontier import LinkFrontier
 from honeyguide.links.ranking import LinkKnowledge, SourceBandit
 from honeyguide.protocols import Fetcher, Frontier, RankFunction
 from honeyguide.search import query_planner
 from honeyguide.search.credentials import is_private_url
 from honeyguide.search.engine import SearchEngine, SearchResult
-from honeyguide.search.engine_factory import make_engine, make_engine_fetcher
+from honeyguide.search.engines import configured_engine, make_engine_fetcher
 from honeyguide.search.query import Query, parse_query
 from honeyguide.search.query_bandit import QueryBandit
 from honeyguide.store.searches import TAKEN_KEY, SearchResultRow, SearchRow
@@ -109,16 +109,16 @@ class EngineCaller:
             hits = canonical_hits(found.results, self.strip_tracking)
             search = replace(search, results=len(hits), more=bool(found.more))
         except SearchError as error:
-            return self._record_failure(search, error), []
+            failure = error
         except TimeoutError:
-            slow = SearchError("slow", f"no answer in {_TIMEOUT_S:.0f} seconds")
-            return self._record_failure(search, slow), []
+            failure = SearchError("slow", f"no answer in {_TIMEOUT_S:.0f} seconds")
         except Exception as trouble:  # noqa: BLE001 - an engine may be anybody's code
-            broken = SearchError("garbage", f"{type(trouble).__name__} in the engine's own code")
-            return self._record_failure(search, broken), []
-        self._failures = 0
-        self.ready_at = self.clock() + self._seconds_between()
-        return replace(search, at=self.clock()), hits
+            failure = SearchError("garbage", f"{type(trouble).__name__} in the engine's own code")
+        else:
+            self._failures = 0
+            self.ready_at = self.clock() + self._seconds_between()
+            return replace(search, at=self.clock()), hits
+        return self._record_failure(search, failure), []
 
     def _record_failure(self, search: SearchRow, error: SearchError) -> SearchRow:
         back = min(_FIRST_BACKOFF_S * 2**self._failures, _MAX_BACKOFF_S)
@@ -263,9 +263,8 @@ class SearchSession:
         return sum(was >= score and at >= since for was, at in self._waiting.values())
 
     def earliest_wake(self, wake: float | None, now: float) -> float | None:
-        """When there may be something new, here or where ``wake`` says; None: never."""
-        at = self.wake_at(now)
-        return wake if at is None else at if wake is None else min(wake, at)
+        """When there may be something new, by the search or at ``wake``; None: never."""
+        return min((at for at in (wake, self.wake_at(now)) if at is not None), default=None)
 
     def wake_at(self, now: float) -> float | None:
         """When there may be something new; None: never, and :attr:`why_exhausted` says why."""
@@ -332,7 +331,7 @@ class SearchSession:
         return self.source_bandit.record_visit(visit)
 
     def poll_store(self) -> None:
-        """Hear what other processes left in the store."""
+        """Read what other processes left in the store."""
         self._look = True
         if self.planner.poll_store(self.store):
             self._idle = False
@@ -373,7 +372,7 @@ class SearchSession:
         page = Url(search.address or self.caller.engine.address(query, search.page))
         new = set(self.planner.record_results(query, [hit.url for hit in hits]))
         parent = self.planner.pulls.expected_yield(query)
-        found = [_result_link(hit, page, parent) for hit in hits if hit.url in new]
+        found = [result_link(hit, page, parent) for hit in hits if hit.url in new]
         found = [link for link in found if self.admits(link)]
         wants = frontier.still_wanted([link.url for link in found])
         links = [link for link, wanted in zip(found, wants, strict=True) if wanted]
@@ -387,7 +386,7 @@ class SearchSession:
         return frontier.push(map(Candidate, links, scores, scores)), sum(scores) / len(scores)
 
 
-def _result_link(hit: SearchResultRow, page: Url, parent: float) -> Link:
+def result_link(hit: SearchResultRow, page: Url, parent: float) -> Link:
     """The result stood on a page of the engine's, which is as good as its query."""
     return Link(
         hit.url,
@@ -417,16 +416,11 @@ def open_search_engine(
 
     It has a fetcher of its own, whose answers nobody archives, unless the lab brought one.
     """
-    lab = fetcher is not None or bool(settings.fetch.lab)
+    lab = fetcher is not None
     if fetcher is None:
         fetcher = make_engine_fetcher(settings, folder)
         closing.push_async_callback(fetcher.aclose)
-    chosen = with_topic_language(settings.search, settings.topic)
-    proxied = bool(settings.fetch.proxy)
-    engine = make_engine(chosen, fetcher, clock, lab=lab, folder=folder, proxied=proxied)
-    if engine is None:
-        raise ConfigError("search.engine: no engine is set")
-    return engine
+    return configured_engine(settings, folder, fetcher, clock, lab=lab)
 
 
 def build_search_session(

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, Literal, TypedDict, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 from msgspec import Meta
 
 from honeyguide.api.user_urls import possible_urls, resolve_url
-from honeyguide.change import ChangeKind, PageEdit
+from honeyguide.change import Change, ChangeKind, PageEdit
 from honeyguide.config.settings import NotifySettings, Settings
 from honeyguide.store.change_feed import ChangeRow
 from honeyguide.store.open_store import open_existing_store
 from honeyguide.store.store import Store
-from honeyguide.store.versions import VersionRow
-from honeyguide.studio.routes import RequestContext, ResourceMissing, Route
+from honeyguide.studio.routes import RequestContext, ResourceMissing, Route, copy_fields
 from honeyguide.types import Url
 from honeyguide.url import host_of
 from honeyguide.watch import manual_edits, version_diff
@@ -137,20 +136,20 @@ def page_difference(context: RequestContext, query: DiffQuery) -> PageDifference
         found = version_diff.diff_versions(store, url, query.old, query.new, everything=query.all)
         versions = store.versions.list_versions(url)[-_VERSIONS:]
     shown, cut = _diff_blocks(found)
-    change = found.change
+    change = found.change or Change(url, 0.0, ())
     return PageDifference(
         url,
-        _diff_version(found.old),
-        _diff_version(found.new),
-        [_diff_version(row) for row in versions],
-        list(change.kinds) if change else [],
-        change.significance if change else 0.0,
-        change.masked if change else 0,
+        copy_fields(DiffVersion, found.old),
+        copy_fields(DiffVersion, found.new),
+        [copy_fields(DiffVersion, row) for row in versions],
+        list(change.kinds),
+        change.significance,
+        change.masked,
         shown,
         _mask_places(found, {block.path for block in shown if block.mask and block.what != "data"}),
         cut,
-        list(change.links_added[:_LINKS]) if change else [],
-        list(change.links_removed[:_LINKS]) if change else [],
+        list(change.links_added[:_LINKS]),
+        list(change.links_removed[:_LINKS]),
     )
 
 
@@ -192,10 +191,6 @@ def _short_text(text: str) -> str:
     if len(text) <= 4 * _CONTEXT_CHARS:
         return text
     return f"{text[: 2 * _CONTEXT_CHARS]} … {text[-_CONTEXT_CHARS:]}"
-
-
-def _diff_version(row: VersionRow) -> DiffVersion:
-    return DiffVersion(row.number, row.at, row.last_seen, row.status, row.content_type, row.size)
 
 
 def list_masks(context: RequestContext, query: MasksQuery) -> MaskItems:
@@ -320,28 +315,16 @@ class RuleTrial(msgspec.Struct, frozen=True):
     """How many would have been told at a least significance of 0, 0.01 … 1."""
 
 
-class ChangeStoreFilter(TypedDict):
-    """The filters as the store has them."""
-
-    since: float | None
-    kinds: list[ChangeKind]
-    significance: float
-    url: Url | None
-    host: str | None
-    unseen: bool
-
-
 def list_changes(context: RequestContext, query: ChangeFilter) -> ChangeItems:
     """What changed on the watched pages, newest first."""
-    url = Url(possible_urls(query.url)[0]) if query.url else None
-    asked = ChangeStoreFilter(
-        since=time.time() - query.days * _DAY_S if query.days else None,
-        kinds=query.kind,
-        significance=query.least,
-        url=url,
-        host=query.host.strip().lower() or None,
-        unseen=query.unseen,
-    )
+    asked: dict[str, Any] = {
+        "since": time.time() - query.days * _DAY_S if query.days else None,
+        "kinds": query.kind,
+        "significance": query.least,
+        "url": Url(possible_urls(query.url)[0]) if query.url else None,
+        "host": query.host.strip().lower() or None,
+        "unseen": query.unseen,
+    }
     with context.read_store() as store:
         changes = store.changes
         found = list(changes.iter_newest(**asked, before=query.after, limit=query.limit + 1))
@@ -364,23 +347,16 @@ def show_change(context: RequestContext, query: ChangeQuery) -> ChangeItem:
 
 def _change_item(row: ChangeRow, edits: int = _EDITS_SHOWN) -> ChangeItem:
     change = row.change
-    return ChangeItem(
-        row.id,
-        change.url,
-        host_of(change.url),
-        change.at,
-        change.since,
-        list(change.kinds),
-        change.significance,
-        change.detail,
-        change.masked,
-        row.old,
-        row.new,
-        row.seen,
-        len(change.edits),
-        len(change.links_added),
-        len(change.links_removed),
-        [_change_edit(edit) for edit in change.edits[:edits]],
+    return copy_fields(
+        ChangeItem,
+        change,
+        **{name: getattr(row, name) for name in ("id", "old", "new", "seen")},
+        host=host_of(change.url),
+        kinds=list(change.kinds),
+        edits=len(change.edits),
+        links_added=len(change.links_added),
+        links_removed=len(change.links_removed),
+        told=[_change_edit(edit) for edit in change.edits[:edits]],
     )
 
 
@@ -411,11 +387,11 @@ def try_rule(context: RequestContext, query: RuleTrialQuery) -> RuleTrial:
     return RuleTrial(
         query.days,
         [
-            NotifyRuleItem(
-                rule.name or rule.to.partition(":")[0],
-                rule.significance,
-                list(rule.kinds),
-                bool(rule.pages or rule.words),
+            copy_fields(
+                NotifyRuleItem,
+                rule,
+                name=rule.name or rule.to.partition(":")[0],
+                narrow=bool(rule.pages or rule.words),
             )
             for rule in rules
         ],
@@ -425,12 +401,12 @@ def try_rule(context: RequestContext, query: RuleTrialQuery) -> RuleTrial:
     )
 
 
-_HERE = "/api/c/{name}/changes"
+_PATH = "/api/c/{name}/changes"
 ROUTES: tuple[Route, ...] = (
-    Route("GET", _HERE, list_changes),
-    Route("POST", f"{_HERE}/seen", mark_seen),
-    Route("GET", f"{_HERE}/trial", try_rule),
-    Route("GET", f"{_HERE}/{{number}}", show_change),
+    Route("GET", _PATH, list_changes),
+    Route("POST", f"{_PATH}/seen", mark_seen),
+    Route("GET", f"{_PATH}/trial", try_rule),
+    Route("GET", f"{_PATH}/{{number}}", show_change),
     Route("GET", "/api/c/{name}/diff", page_difference),
     Route("GET", "/api/c/{name}/masks", list_masks),
     Route("POST", "/api/c/{name}/masks", edit_mask),

@@ -1,11 +1,9 @@
-"""The Collection screen: search, filter, sort and export visits."""
+"""The list of collections, and the Collection screen: search, filter and export visits."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import closing
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal
@@ -13,17 +11,18 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from honeyguide.errors import ConfigError
+from honeyguide.config.loading import load_settings
+from honeyguide.errors import ConfigError, HoneyguideError
 from honeyguide.parse.sanitise import make_layout_safe
 from honeyguide.store.database import to_int64
 from honeyguide.store.export import stream_export
 from honeyguide.store.labels import TopicSelection
+from honeyguide.store.open_store import open_existing_store
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
-from honeyguide.studio import search_index
-from honeyguide.studio.indexing import Indexer, SearchIndexProgress
-from honeyguide.studio.routes import RequestContext, Route, StreamAnswer
-from honeyguide.types import Label
+from honeyguide.studio import routes, search_index
+from honeyguide.studio.routes import RequestContext, Route, StreamAnswer, copy_fields
+from honeyguide.studio.search_index import Indexer, SearchIndexProgress
 from honeyguide.url import url_fingerprint
 
 _SNIPPET, _TITLE, _HOST = 240, 500, 255
@@ -121,7 +120,7 @@ class FilterChoices(msgspec.Struct, frozen=True):
 
 def list_visits(context: RequestContext, query: VisitsQuery) -> VisitItems:
     """Search, filter and sort the collection's visits."""
-    if not _has_store(context):
+    if not context.has_store:
         return VisitItems([], "", 0, False, SearchIndexProgress(0, 0, 0, done=True))
     try:
         return _search_visits(context, query)
@@ -134,19 +133,17 @@ def _search_visits(context: RequestContext, query: VisitsQuery) -> VisitItems:
     indexed = context.shared_for(Indexer).keep_running(_WAIT_S)
     with (
         context.read_store() as store,
-        closing(search_index.SearchIndex(context.shared_for(Indexer).path)) as index,
+        search_index.SearchIndex(context.shared_for(Indexer).path) as index,
     ):
         wish = _index_filter(query, store)
-        hits = index.find_hits(
-            wish, _sort_order(query), query.limit + 1, _parse_cursor(query.after)
-        )
+        after = _parse_cursor(query.after)
+        hits = index.find_hits(wish, _sort_order(query), query.limit + 1, after)
+        more = len(hits) > query.limit
         total = index.count_hits(wish)
         rows = [row for hit in hits[: query.limit] if (row := store.visits.visit_by_id(hit.visit))]
         return VisitItems(
             [_visit_item(store, row, query.words) for row in rows],
-            f"{hits[query.limit - 1].key!r}:{hits[query.limit - 1].visit}"
-            if len(hits) > query.limit
-            else "",
+            f"{hits[query.limit - 1].key!r}:{hits[query.limit - 1].visit}" if more else "",
             min(total, search_index.MAX_COUNTED),
             total > search_index.MAX_COUNTED,
             indexed,
@@ -156,14 +153,12 @@ def _search_visits(context: RequestContext, query: VisitsQuery) -> VisitItems:
 def filter_choices(context: RequestContext) -> FilterChoices:
     """Languages and hosts to choose from."""
     topics = list(context.open_collection().topics)
-    if not _has_store(context):
+    if not context.has_store:
         return FilterChoices({}, [], 0, topics)
     context.shared_for(Indexer).keep_running()
     with context.read_store() as store:
-        counts, names = (
-            store.counter.read_counts(),
-            [row.host for row in store.counter.top_hosts(limit=200)],
-        )
+        counts = store.counter.read_counts()
+        names = [row.host for row in store.counter.top_hosts(limit=200)]
         return FilterChoices(counts.tongues, names, counts.labels, topics)
 
 
@@ -178,8 +173,12 @@ def export_selection(context: RequestContext, query: ExportQuery) -> StreamAnswe
     collection = context.open_collection()
     topics = TopicSelection(collection.topics, collection.settings.topic.threshold)
     context.shared_for(Indexer).keep_running()
-    selection = _ExportSelection(context.collection_folder, context.shared_for(Indexer).path, query)
-    chunks = _export_chunks(selection, query, topics if collection.topics else None)
+    chunks = _export_chunks(
+        context.collection_folder,
+        context.shared_for(Indexer).path,
+        query,
+        topics if collection.topics else None,
+    )
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", collection.name).strip("-.") or "pages"
     media = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
     disposition = f'attachment; filename="{name}.{query.format}"'
@@ -187,11 +186,6 @@ def export_selection(context: RequestContext, query: ExportQuery) -> StreamAnswe
     return StreamAnswer(
         chunks, kind, {"Content-Disposition": disposition, "Cache-Control": "no-store"}
     )
-
-
-def _has_store(context: RequestContext) -> bool:
-    """Whether there is anything to look at yet."""
-    return (context.collection_folder / "collection.db").exists()
 
 
 def _index_filter(query: VisitSelection, store: Store) -> search_index.IndexFilter:
@@ -203,18 +197,14 @@ def _index_filter(query: VisitSelection, store: Store) -> search_index.IndexFilt
             if query.label in ("any", "none") or (label.value >= 0.5) == (query.label == "good")
         ]
         among, besides = (None, labelled) if query.label == "none" else (labelled, None)
+    same = ("least", "most", "language", "since", "until", "changed")
     return search_index.IndexFilter(
         words=query.words.strip(),
-        least=query.least,
-        most=query.most,
         host=query.host.strip().lower(),
-        language=query.language,
-        since=query.since,
-        until=query.until,
         kinds=_KINDS_BY_NAME[query.kind],
-        changed=query.changed,
         only_pages=among,
         without_pages=besides,
+        **{name: getattr(query, name) for name in same},
     )
 
 
@@ -237,24 +227,19 @@ def _parse_cursor(text: str) -> search_index.IndexHit | None:
 
 
 def _visit_item(store: Store, row: VisitRow, words: str) -> VisitItem:
-    label: Label | None = store.labels.effective_label(row.url)
-    snippet, found = (
-        _find_snippet(store.visits.page_text(row.id)[1], words) if words.strip() else ("", [])
-    )
-    return VisitItem(
+    label = store.labels.effective_label(row.url)
+    text = store.visits.page_text(row.id)[1] if words.strip() else ""
+    snippet, found = _find_snippet(text, words)
+    return copy_fields(
+        VisitItem,
+        row,
         visit=row.id,
-        url=row.url,
         title=make_layout_safe(row.title[:_TITLE]),
         host=row.url.split("/", 3)[2][:_HOST],
-        at=row.at,
-        verdict=row.verdict,
         relevant=bool(row.relevant),
         label=None if label is None else label.value,
         language=row.tongue or row.language[:_HOST],
-        status=row.status,
         failure=row.failure and row.failure[:_HOST],
-        copy_of=row.copy_of,
-        generation=row.generation,
         snippet=snippet or row.description[:_SNIPPET],
         marks=found,
     )
@@ -279,35 +264,95 @@ def _find_snippet(text: str, words: str) -> tuple[str, list[tuple[int, int]]]:
     return piece, [match.span() for match in pattern.finditer(piece)][:20]
 
 
-@dataclass
-class _ExportSelection:
-    """All visits of a selection, page by page; opened when the first is asked for."""
-
-    folder: Path
-    path: Path
-    query: ExportQuery
-
-    def iter_rows(self, store: Store, index: search_index.SearchIndex) -> Iterator[VisitRow]:
-        wish, sort, after = _index_filter(self.query, store), _sort_order(self.query), None
-        while hits := index.find_hits(wish, sort, _AT_ONCE, after):
-            for hit in hits:
-                if row := store.visits.visit_by_id(hit.visit):
-                    yield row
-            after = hits[-1]
-
-
 def _export_chunks(
-    selection: _ExportSelection, query: ExportQuery, topics: TopicSelection | None
+    folder: Path, path: Path, query: ExportQuery, topics: TopicSelection | None
 ) -> Iterator[bytes]:
-    with (
-        Store.open(selection.folder, "read") as store,
-        closing(search_index.SearchIndex(selection.path)) as index,
-    ):
-        rows = selection.iter_rows(store, index)
+    with Store.open(folder, "read") as store, search_index.SearchIndex(path) as index:
+        rows = _selected_visits(store, index, query)
         yield from stream_export(store, rows, query.format, text=query.text, topics=topics)
 
 
+def _selected_visits(
+    store: Store, index: search_index.SearchIndex, query: ExportQuery
+) -> Iterator[VisitRow]:
+    """All visits of a selection, looked up some hundred at a time."""
+    wish, sort, after = _index_filter(query, store), _sort_order(query), None
+    while hits := index.find_hits(wish, sort, _AT_ONCE, after):
+        for hit in hits:
+            if row := store.visits.visit_by_id(hit.visit):
+                yield row
+        after = hits[-1]
+
+
+# -- The list of collections --
+
+
+_COLLECTIONS_COUNTED = 30
+"""Collections whose stores are looked into for the list; others are only named."""
+_COLLECTIONS_LISTED = 500
+
+
+class CollectionItem(msgspec.Struct):
+    """A collection in the list."""
+
+    name: str
+    description: str = ""
+    running: str = ""
+    """crawl or watch; elsewhere: by another process; '': not running."""
+    visits: int | None = None
+    relevant: int | None = None
+    last: float | None = None
+    problem: str = ""
+
+
+class CollectionItems:
+    """What was last seen of each collection: looked into again only when its files changed."""
+
+    def __init__(self, _: Path) -> None:
+        self._seen: dict[Path, tuple[object, CollectionItem]] = {}
+
+    def item_of(self, folder: Path, counted: bool) -> CollectionItem:
+        stamp = (counted, routes.collection_stamp(folder))
+        known = self._seen.get(folder)
+        if known is None or known[0] != stamp:
+            known = self._seen[folder] = (stamp, _read_item(folder, counted))
+            while len(self._seen) > _COLLECTIONS_LISTED:
+                self._seen.pop(next(iter(self._seen)), None)
+        return known[1]
+
+
+def _read_item(folder: Path, counted: bool) -> CollectionItem:
+    row = CollectionItem(folder.name)
+    try:
+        row.description = load_settings(folder / "topic.toml").topic.description[:500]
+        if counted and (folder / "collection.db").exists():
+            with open_existing_store(folder, "read") as store:
+                counts = store.counter.read_counts()
+            row.visits, row.relevant, row.last = counts.visits, counts.relevant, counts.last
+    except (HoneyguideError, OSError) as error:
+        row.problem = str(error)
+    return row
+
+
+def list_collections(context: RequestContext) -> list[CollectionItem]:
+    """The collections in the folder, the one that was changed last first."""
+    shelf, rows = context.shared.get(context.root, CollectionItems), []
+    for place, folder in enumerate(routes.find_collections(context.root)[:_COLLECTIONS_LISTED]):
+        row = shelf.item_of(folder, place < _COLLECTIONS_COUNTED)
+        try:
+            state = context.runs.run_state(folder)
+        except (HoneyguideError, OSError) as error:  # no lock of ours: only this row says so
+            rows.append(msgspec.structs.replace(row, problem=row.problem or str(error)))
+            continue
+        going = state.state in ("running", "stopping", "elsewhere")
+        rows.append(
+            msgspec.structs.replace(row, running=state.kind or state.state if going else "")
+        )
+    return rows
+
+
 ROUTES = (
+    Route("GET", "/api/collections", list_collections),
     Route("GET", "/api/c/{name}/visits", list_visits),
     Route("GET", "/api/c/{name}/choices", filter_choices),
     Route("GET", "/api/c/{name}/export", export_selection),

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from honeyguide.api.generations import GenerationComparison, generation_trial, was_held_back
 from honeyguide.errors import ConfigError, StoreError
 from honeyguide.store.collection_files import open_regular
-from honeyguide.store.generations import GenerationRow
-from honeyguide.studio.routes import RequestContext, ResourceMissing, Route
+from honeyguide.studio.routes import RequestContext, ResourceMissing, Route, copy_fields
 
 SUMMARY_FILE, _RESULTS_FILE = "summary.json", "results.jsonl"
 _MAX_FILE_BYTES = 32_000_000
@@ -199,29 +198,21 @@ class LabComparison(msgspec.Struct, frozen=True):
 def list_comparisons(context: RequestContext) -> list[LabComparisonItem]:
     """The lab's comparisons in this folder."""
     found = []
-    for folder in find_result_folders(context.root):
-        summary = read_summary(folder)
-        if summary is not None:
-            name = folder.relative_to(context.root).as_posix()
-            at = (folder / SUMMARY_FILE).stat().st_mtime
-            found.append(
-                LabComparisonItem(
-                    name, at, summary.baseline, list(summary.all), len(summary.topics)
-                )
-            )
+    for name, folder in _named_results(context.root):
+        if (summary := read_summary(folder)) is not None:
+            at, topics = (folder / SUMMARY_FILE).stat().st_mtime, len(summary.topics)
+            found.append(LabComparisonItem(name, at, summary.baseline, list(summary.all), topics))
     return sorted(found, key=lambda one: -one.at)
+
+
+def _named_results(root: Path) -> Iterator[tuple[str, Path]]:
+    for folder in find_result_folders(root):
+        yield folder.relative_to(root).as_posix(), folder
 
 
 def show_comparison(context: RequestContext, query: LabComparisonQuery) -> LabComparison:
     """One comparison: figures with intervals, and curves."""
-    folder = next(
-        (
-            f
-            for f in find_result_folders(context.root)
-            if f.relative_to(context.root).as_posix() == query.folder
-        ),
-        None,
-    )
+    folder = dict(_named_results(context.root)).get(query.folder)
     summary = None if folder is None else read_summary(folder)
     if folder is None or summary is None:
         raise ResourceMissing(f"there is no comparison {query.folder!r} in this studio's folder")
@@ -231,10 +222,10 @@ def show_comparison(context: RequestContext, query: LabComparisonQuery) -> LabCo
     crawls = read_crawls(folder)
     if query.topic:
         crawls = [one for one in crawls if _topic_name(one) == query.topic]
-    drawn = _one_topic(crawls) if query.topic else _all_topics(crawls)
+    x, curves, over = _one_topic(crawls) if query.topic else _all_topics(crawls)
     order = sorted(lines, key=lambda name: -(lines[name].area.mean or 0.0))
     places = {name: place for place, name in enumerate(order)}
-    curves = sorted(drawn.curves, key=lambda curve: places.get(curve.strategy, len(places)))
+    curves.sort(key=lambda curve: places.get(curve.strategy, len(places)))
     return LabComparison(
         query.folder,
         summary.baseline,
@@ -242,20 +233,18 @@ def show_comparison(context: RequestContext, query: LabComparisonQuery) -> LabCo
         list(summary.topics),
         query.topic,
         [ComparisonRow(name, lines[name]) for name in order],
-        drawn.x,
+        x,
         curves,
-        drawn.over,
+        over,
         len(crawls),
     )
 
 
-class _DrawnCurves(NamedTuple):
-    x: list[float]
-    curves: list[ComparisonCurve]
-    over: str
+DrawnCurves = tuple[list[float], list[ComparisonCurve], str]
+"""Places on the horizontal axis, a curve of each strategy, and what its intervals are over."""
 
 
-def _all_topics(crawls: Sequence[LabCrawl]) -> _DrawnCurves:
+def _all_topics(crawls: Sequence[LabCrawl]) -> DrawnCurves:
     """Recall by the share of the budget spent: the mean over topics of the mean over draws."""
     longest: dict[tuple[str, str], int] = {}
     for one in crawls:
@@ -274,12 +263,10 @@ def _all_topics(crawls: Sequence[LabCrawl]) -> _DrawnCurves:
         if len(topics) == 1:
             rows, over = np.array(next(iter(topics.values()))), "draws"
         curves.append(_bootstrap_curve(name, rows))
-    return _DrawnCurves(
-        [100.0 * step / _CURVE_POINTS for step in range(_CURVE_POINTS + 1)], curves, over
-    )
+    return [100.0 * step / _CURVE_POINTS for step in range(_CURVE_POINTS + 1)], curves, over
 
 
-def _one_topic(crawls: Sequence[LabCrawl]) -> _DrawnCurves:
+def _one_topic(crawls: Sequence[LabCrawl]) -> DrawnCurves:
     """Relevant pages found by visits, over the draws."""
     length = max((len(one.found) for one in crawls), default=0)
     at = sorted({length * step // _CURVE_POINTS for step in range(_CURVE_POINTS + 1)})
@@ -287,7 +274,7 @@ def _one_topic(crawls: Sequence[LabCrawl]) -> _DrawnCurves:
     for one in crawls:
         groups.setdefault(one.strategy, []).append(_found_after(one, at))
     curves = [_bootstrap_curve(name, np.array(rows)) for name, rows in groups.items()]
-    return _DrawnCurves([float(n) for n in at], curves, "draws")
+    return [float(n) for n in at], curves, "draws"
 
 
 def _found_after(one: LabCrawl, visits: Sequence[int]) -> Floats:
@@ -321,7 +308,7 @@ def _topic_name(one: LabCrawl) -> str:
 
 
 _GENERATIONS_SHOWN = 500
-"""Newest generations that are told."""
+"""Newest generations that are listed."""
 
 Number = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 
@@ -373,29 +360,25 @@ def list_generations(context: RequestContext) -> GenerationItems:
         known = store.generations.list_all()
         live = store.generations.live_number()
         counts = store.counter.read_counts().generations
-    rows = [
-        _generation_item(one, one.number == live, *counts.get(one.number, (0, 0)))
-        for one in known[-_GENERATIONS_SHOWN:]
-    ]
+    rows = []
+    for row in known[-_GENERATIONS_SHOWN:]:
+        trial = generation_trial(row)
+        visits, relevant = counts.get(row.number, (0, 0))
+        item = copy_fields(
+            GenerationItem,
+            row,
+            strategy=row.name,
+            live=row.number == live,
+            whole=row.size > 0,
+            held_back=was_held_back(row),
+            visits=visits,
+            relevant=relevant,
+            error=trial.after if trial else None,
+            before=trial.before if trial else None,
+            tried_on=trial.pages if trial else 0,
+        )
+        rows.append(item)
     return GenerationItems(live, learns, max(0, len(known) - _GENERATIONS_SHOWN), rows)
-
-
-def _generation_item(one: GenerationRow, live: bool, visits: int, relevant: int) -> GenerationItem:
-    trial = generation_trial(one)
-    return GenerationItem(
-        one.number,
-        one.name,
-        one.note,
-        one.at,
-        live,
-        one.size > 0,
-        was_held_back(one),
-        visits,
-        relevant,
-        trial.after if trial else None,
-        trial.before if trial else None,
-        trial.pages if trial else 0,
-    )
 
 
 def use_generation(context: RequestContext, body: GenerationChoice) -> LiveGeneration:
@@ -409,11 +392,11 @@ def compare_two_generations(context: RequestContext, query: GenerationPair) -> G
     return context.open_collection().compare(query.one, query.other)
 
 
-_HERE = "/api/c/{name}/generations"
+_PATH = "/api/c/{name}/generations"
 ROUTES: tuple[Route, ...] = (
-    Route("GET", _HERE, list_generations),
-    Route("POST", f"{_HERE}/use", use_generation),
-    Route("GET", f"{_HERE}/compare", compare_two_generations),
+    Route("GET", _PATH, list_generations),
+    Route("POST", f"{_PATH}/use", use_generation),
+    Route("GET", f"{_PATH}/compare", compare_two_generations),
     Route("GET", "/api/lab", list_comparisons),
     Route("GET", "/api/lab/comparison", show_comparison),
 )

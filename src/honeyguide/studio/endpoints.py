@@ -198,10 +198,8 @@ def _decode_body(kind: type, body: bytes) -> Any:
 
 def _decode_query(kind: type, request: Request, params: dict[str, str]) -> Any:
     """Query and path parameters as one typed value; a list takes a parameter several times."""
-    if (
-        len(request.url.query) > _QUERY_CHARS
-        or len(request.query_params.multi_items()) > _QUERY_FIELDS
-    ):
+    items = request.query_params.multi_items()
+    if len(request.url.query) > _QUERY_CHARS or len(items) > _QUERY_FIELDS:
         raise RequestRefused(414, "the query is too long")
     lists = {
         field.name
@@ -209,7 +207,7 @@ def _decode_query(kind: type, request: Request, params: dict[str, str]) -> Any:
         if isinstance(msgspec.inspect.type_info(field.type), _LIST_TYPES)
     }
     values: dict[str, Any] = {}
-    for key, value in request.query_params.multi_items():
+    for key, value in items:
         if key in lists:
             values.setdefault(key, []).append(value)
         else:

@@ -21,7 +21,7 @@ from honeyguide.errors import HoneyguideError
 from honeyguide.learning import label_queries
 from honeyguide.parse.sanitise import make_layout_safe
 from honeyguide.studio.page import ReasonItem, TextMark, mark_evidence, reason_items
-from honeyguide.studio.routes import RequestContext, ResourceMissing, Route
+from honeyguide.studio.routes import RequestContext, ResourceMissing, Route, copy_fields
 from honeyguide.types import Reason, Url
 from honeyguide.url import host_of
 
@@ -154,7 +154,7 @@ def label_worth(context: RequestContext) -> LabelWorth:
     with context.read_store() as store:
         found = label_learning_curve(store, settings)
     tried = [LabelWorthPoint(*one) for one in found.tried[-_POINTS_SHOWN:]]
-    return LabelWorth(tried, found.per_ten, found.unsure, found.pages, found.said)
+    return copy_fields(LabelWorth, found, tried=tried)
 
 
 def next_links(context: RequestContext) -> NextLinks:
@@ -163,11 +163,8 @@ def next_links(context: RequestContext) -> NextLinks:
     if seen is None:
         return NextLinks(None, False, None, [])
     fresh = not seen.ended and time.time() - seen.at < _FRESH_S
-    front = [NextLink(one.url, one.anchor, one.score) for one in seen.frontier.top]
+    front = [copy_fields(NextLink, link) for link in seen.frontier.top]
     return NextLinks(seen.at, fresh, seen.generation, front)
-
-
-_LABEL_PATH = "/api/c/{name}/label"
 
 
 # -- Questions and answers --
@@ -298,25 +295,20 @@ def list_questions(context: RequestContext, query: QuestionsQuery) -> QuestionIt
         collection.learns,
         by,
         settings.topic.threshold,
-        [_question_item(each, label_queries.best_topic(settings, each.row)) for each in found],
-    )
-
-
-def _question_item(asked: label_queries.LabelQuestion, topic: str) -> QuestionItem:
-    row = asked.row
-    return QuestionItem(
-        row.id,
-        row.url,
-        host_of(row.url)[:255],
-        make_layout_safe(row.title[:_TITLE_CHARS]),
-        asked.verdict,
-        asked.relevant,
-        row.score,
-        topic,
-        asked.why,
-        asked.because,
-        reason_items(asked.reasons),
-        asked.snippet,
+        [
+            copy_fields(
+                QuestionItem,
+                each,
+                visit=each.row.id,
+                url=each.row.url,
+                host=host_of(each.row.url)[:255],
+                title=make_layout_safe(each.row.title[:_TITLE_CHARS]),
+                promise=each.row.score,
+                topic=label_queries.best_topic(settings, each.row),
+                reasons=reason_items(each.reasons),
+            )
+            for each in found
+        ],
     )
 
 
@@ -346,9 +338,8 @@ def answer_question(context: RequestContext, body: LabelAnswer) -> LabelAnswerRe
     collection, by = context.open_collection(), context.person or DEFAULT_LABELLER
     folder, settings = collection.folder, collection.settings
     against, counts = "", True
-    if body.say in ("unsure", "skip"):
-        word: Literal["unsure", "skip"] = "unsure" if body.say == "unsure" else "skip"
-        people.record_skip(folder, settings, body.url, by, word, body.topic)
+    if body.say == "unsure" or body.say == "skip":
+        people.record_skip(folder, settings, body.url, by, body.say, body.topic)
     else:
         labels = [(body.url, float(body.say == "relevant"))]
         _, opposed = people.label_with_conflicts(
@@ -375,9 +366,8 @@ def undo_answer(context: RequestContext, body: UndoAnswer) -> UndoAnswerResult:
             return UndoAnswerResult(False, "", "", left)
         context.shared_for(LabelRecount).schedule_count(resolve_url(store, body.url))
     was = done.was if isinstance(done.was, str) else _label_word(done.was.value)
-    return UndoAnswerResult(
-        True, was, "" if done.now is None else _label_word(done.now.value), left
-    )
+    now = "" if done.now is None else _label_word(done.now.value)
+    return UndoAnswerResult(True, was, now, left)
 
 
 def _budget_left(labels: int, budget: int) -> int | None:
@@ -388,13 +378,13 @@ def _label_word(value: float) -> str:
     return "relevant" if value >= 0.5 else "not"
 
 
-_HERE = "/api/c/{name}/label"
+_PATH = "/api/c/{name}/label"
 ROUTES: tuple[Route, ...] = (
-    Route("GET", f"{_HERE}/questions", list_questions),
-    Route("GET", f"{_HERE}/text", label_text),
-    Route("POST", _HERE, answer_question),
-    Route("POST", f"{_HERE}/undo", undo_answer),
-    Route("GET", f"{_LABEL_PATH}/people", list_labellers),
-    Route("GET", f"{_LABEL_PATH}/worth", label_worth),
-    Route("GET", f"{_LABEL_PATH}/top", next_links),
+    Route("GET", f"{_PATH}/questions", list_questions),
+    Route("GET", f"{_PATH}/text", label_text),
+    Route("POST", _PATH, answer_question),
+    Route("POST", f"{_PATH}/undo", undo_answer),
+    Route("GET", f"{_PATH}/people", list_labellers),
+    Route("GET", f"{_PATH}/worth", label_worth),
+    Route("GET", f"{_PATH}/top", next_links),
 )

@@ -23,7 +23,7 @@ from honeyguide.store.open_store import open_existing_store
 from honeyguide.store.row_checks import parse_decimal
 from honeyguide.store.store import Store
 from honeyguide.studio import routes
-from honeyguide.studio.routes import RawAnswer, RequestContext, Route, StreamAnswer
+from honeyguide.studio.routes import RawAnswer, RequestContext, Route, StreamAnswer, copy_fields
 from honeyguide.watch.watcher import RUNNING_FACT
 
 CURVE_POINTS = 400
@@ -78,9 +78,7 @@ def generation_marks(counts: CollectionCounts) -> list[GenerationMark]:
     return found[::step]
 
 
-# --------------------------------------------------------------------------------------------------
-# What the Live screen tells of a watch, and how often it may ask for what takes a while.
-# --------------------------------------------------------------------------------------------------
+# -- A watch, and how often its slow counts are made --
 
 
 _HOSTS_COUNTED = 2000
@@ -104,7 +102,7 @@ class WatchLive(msgspec.Struct, frozen=True):
 
 
 class WatchStatusCache:
-    """Hosts and the watch list as they stand: counted by scans, so not always anew."""
+    """Hosts and the watch list: counted by scans, so only as often as that is cheap."""
 
     def __init__(self, timer: Callable[[], float] = time.perf_counter) -> None:
         self._timer = timer
@@ -138,9 +136,9 @@ def _read_watch_live(store: Store) -> WatchLive | None:
 
 
 # --------------------------------------------------------------------------------------------------
-# The Live screen: how a crawl goes, told every two seconds to everybody who looks.
+# The Live screen: the state of a crawl, sent every two seconds to everybody who looks.
 #
-# What was found comes from the store's own counters, what goes on from the crawl's glimpse
+# What was found comes from the store's own counters, what goes on from the crawl's live file
 # (``live_view.json``). It is put together once for all listeners, at most once a tick; what grows
 # with the collection (the curve, the hosts) is read again only when it can look different.
 # --------------------------------------------------------------------------------------------------
@@ -149,7 +147,7 @@ def _read_watch_live(store: Store) -> WatchLive | None:
 TICK_S = 2.0
 _HEARTBEAT_S = 10.0
 _STALE_S = 10.0
-"""A glimpse that is older tells how it was, not how it is."""
+"""An older live file tells how it was, not how it is."""
 _HOSTS_SHOWN = 60
 
 
@@ -208,12 +206,6 @@ class LiveView(msgspec.Struct, frozen=True):
     watch: WatchLive | None = None
 
 
-_COUNTED = (
-    "visits", "pages", "relevant", "copies", "bytes", "labels", "first", "last", "failures",
-)  # fmt: skip
-"""Fields of the view that the store counts."""
-
-
 class LiveViewCache:
     """Puts a collection's state together, once a tick for all who ask."""
 
@@ -221,7 +213,7 @@ class LiveViewCache:
         self._folder = folder
         self._clock = clock
         self._lock = threading.Lock()
-        self._told: LiveView | None = None
+        self._view: LiveView | None = None
         self._number = 0
         """Grows when something is different."""
         self._curve = HarvestCurve([], [], [])
@@ -241,15 +233,12 @@ class LiveViewCache:
         """The newest state, no older than a tick, and its number."""
         with self._lock:
             now = self._clock()
-            if self._told is None or not 0 <= now - self._told.at < TICK_S / 2:
-                told = self._read_view(now)
-                was = self._told
-                if was is None or told != msgspec.structs.replace(
-                    was, at=told.at, hosts_at=told.hosts_at
-                ):
-                    self._number += 1
-                self._told = told
-            return self._number, self._told
+            old = view = self._view
+            if view is None or not 0 <= now - view.at < TICK_S / 2:
+                view = self._view = self._read_view(now)
+                same = old and msgspec.structs.replace(old, at=view.at, hosts_at=view.hosts_at)
+                self._number += view != same
+            return self._number, view
 
     def _read_view(self, now: float) -> LiveView:
         seen = live_status.read_live_status(self._folder)
@@ -265,40 +254,41 @@ class LiveViewCache:
         try:
             with open_existing_store(self._folder, "read") as store:
                 counts = store.counter.read_counts()
-                waiting, generation = (
-                    parse_decimal(store.get_meta("waiting") or ""),
-                    store.generations.live_number(),
-                )
+                waiting = parse_decimal(store.get_meta("waiting") or "")
+                generation = store.generations.live_number()
                 marks = generation_marks(counts)
                 self._refresh_counts(store, counts, now)
                 watch = self._standing.watch_live(store, pid)
         except StoreError:
             if (self._folder / "collection.db").exists():
                 raise
-        return LiveView(
+        frontier = seen.frontier if seen else LiveFrontier()
+        now_seen = seen if fresh else None
+        return copy_fields(
+            LiveView,
+            counts,
             at=now,
             running=running,
             pid=pid,
             fresh=fresh,
             seen=None if seen is None else seen.at,
-            stopping=bool(fresh and seen and seen.stopping),
+            stopping=bool(now_seen and now_seen.stopping),
             ended="" if seen is None or running else seen.ended,
-            **{name: getattr(counts, name) for name in _COUNTED},
             harvest=counts.harvest_rate,
             known_hosts=counts.hosts,
             budget=budget,
             waiting=waiting,
-            rate=seen.rate if fresh and seen else None,
+            rate=now_seen.rate if now_seen else None,
             generation=generation,
             last_failure="" if seen is None else seen.last_failure,
             curve=self._curve,
             generations=marks,
             languages=counts.tongues,
-            hosts=_join_hosts(self._standing.hosts, seen.frontier if seen else LiveFrontier()),
+            hosts=_join_hosts(self._standing.hosts, frontier),
             hosts_at=self._standing.at,
-            frontier=seen.frontier if seen else LiveFrontier(),
-            fetching=seen.fetching if fresh and seen else [],
-            next_at=seen.next_at if fresh and seen else None,
+            frontier=frontier,
+            fetching=now_seen.fetching if now_seen else [],
+            next_at=now_seen.next_at if now_seen else None,
             watch=watch,
         )
 
@@ -315,38 +305,40 @@ def _join_hosts(visited: list[HostRow], seen: LiveFrontier) -> list[HostLive]:
     found: dict[str, HostLive] = {}
     for host in seen.most[:_HOSTS_SHOWN]:
         row = known.get(host.host, HostRow(host.host, 0, 0, 0))
-        found[host.host] = HostLive(
-            *row, host.waiting, host.state, host.until, host.why, host.delay
-        )
+        found[host.host] = copy_fields(HostLive, host, **row._asdict())
     for row in visited[:_HOSTS_SHOWN]:
         found.setdefault(row.host, HostLive(*row))
     return list(found.values())
 
 
 def live_view(context: RequestContext) -> LiveView:
+    """Current state of the crawl."""
     return context.shared_for(LiveViewCache).newest_view()[1]
 
 
 def live_events(context: RequestContext) -> StreamAnswer:
-    """Server-sent events: ``tick`` with a :class:`LiveView` whenever something changed."""
-    pulse = context.shared_for(LiveViewCache)
-    pulse.newest_view()  # what cannot be told at all is told as an error, not as a silent stream
-    return StreamAnswer(event_chunks(pulse), headers={"Cache-Control": "no-store"})
+    """The same as server-sent events, while it changes.
+
+    An event ``tick`` holds a :class:`LiveView`.
+    """
+    cache = context.shared_for(LiveViewCache)
+    cache.newest_view()  # what cannot be told at all is told as an error, not as a silent stream
+    return StreamAnswer(event_chunks(cache), headers={"Cache-Control": "no-store"})
 
 
 async def event_chunks(
-    pulse: LiveViewCache, pause: Callable[[float], Awaitable[None]] = asyncio.sleep
+    cache: LiveViewCache, pause: Callable[[float], Awaitable[None]] = asyncio.sleep
 ) -> AsyncIterator[bytes]:
-    told, silent = 0, 0.0
-    while not pulse.closed:
+    sent, silent = 0, 0.0
+    while not cache.closed:
         try:
-            number, state = await asyncio.to_thread(pulse.newest_view)
+            number, state = await asyncio.to_thread(cache.newest_view)
         except HoneyguideError as error:
-            message = msgspec.json.encode({"error": str(error), "gone": pulse.is_gone})
+            message = msgspec.json.encode({"error": str(error), "gone": cache.is_gone})
             yield b"event: trouble\ndata: " + message + b"\n\n"
-            number = told
-        if number != told:
-            told, silent = number, 0.0
+            number = sent
+        if number != sent:
+            sent, silent = number, 0.0
             yield b"event: tick\ndata: " + msgspec.json.encode(state) + b"\n\n"
         elif silent >= _HEARTBEAT_S:
             silent = 0.0
@@ -355,48 +347,34 @@ async def event_chunks(
         await pause(TICK_S)
 
 
-ROUTES = (
-    Route("GET", "/api/c/{name}/live", live_view, summary="Current state of the "
-                                                                            "crawl"),
-    Route("GET", "/api/c/{name}/events", live_events, returns=StreamAnswer,
-          summary="The same as server-sent events, while it changes"),
-)  # fmt: skip
-
-
 # --------------------------------------------------------------------------------------------------
 # ``/metrics`` for Prometheus, in its text format (version 0.0.4).
 # --------------------------------------------------------------------------------------------------
 
 
 _MAX_COLLECTIONS = 50
-"""Collections that are told of."""
-_GAUGES = {
-    "visits_total": ("counter", "Visits made."),
-    "pages_total": ("counter", "Visits that returned a page."),
-    "relevant_total": ("counter", "Relevant pages found."),
-    "failures_total": ("counter", "Visits that failed, by kind."),
-    "bytes_total": ("counter", "Bytes of pages received."),
-    "labels_total": ("counter", "Labels given by people."),
-    "changes_total": ("counter", "Changes that a watch found."),
-    "watched_pages": ("gauge", "Pages that a watch revisits."),
-    "frontier_links": ("gauge", "Links that wait."),
-    "generation": ("gauge", "The active generation."),
-    "last_visit_timestamp_seconds": ("gauge", "When the last visit was."),
-    "running": ("gauge", "1 while it is crawled or watched."),
+"""Most collections in the metrics."""
+_METRICS = {
+    "visits_total": ("counter", "Visits made.", "visits"),
+    "pages_total": ("counter", "Visits that returned a page.", "pages"),
+    "relevant_total": ("counter", "Relevant pages found.", "relevant"),
+    "failures_total": ("counter", "Visits that failed, by kind.", ""),
+    "bytes_total": ("counter", "Bytes of pages received.", "bytes"),
+    "labels_total": ("counter", "Labels given by people.", "labels"),
+    "changes_total": ("counter", "Changes that a watch found.", "changes"),
+    "watched_pages": ("gauge", "Pages that a watch revisits.", "watched"),
+    "frontier_links": ("gauge", "Links that wait.", "waiting"),
+    "generation": ("gauge", "The active generation.", "generation"),
+    "last_visit_timestamp_seconds": ("gauge", "When the last visit was.", "last"),
+    "running": ("gauge", "1 while it is crawled or watched.", ""),
 }
-_COUNTED_GAUGES = {
-    "visits_total": "visits", "pages_total": "pages", "relevant_total": "relevant",
-    "bytes_total": "bytes", "labels_total": "labels", "changes_total": "changes",
-    "watched_pages": "watched", "frontier_links": "waiting", "generation": "generation",
-    "last_visit_timestamp_seconds": "last",
-}  # fmt: skip
-"""Metric → field of a collection's status."""
+"""Metric → its kind, what it is, and its field of a collection's status, if it is one."""
 MetricSample = tuple[str, dict[str, str], float]
 
 
 def prometheus_metrics(context: RequestContext) -> RawAnswer:
     """All collections' counts for Prometheus."""
-    samples: dict[str, list[str]] = {name: [] for name in _GAUGES}
+    samples: dict[str, list[str]] = {name: [] for name in _METRICS}
     for folder in routes.find_collections(context.root)[:_MAX_COLLECTIONS]:
         found: list[MetricSample] = []
         try:
@@ -407,11 +385,11 @@ def prometheus_metrics(context: RequestContext) -> RawAnswer:
                     collection_status(store, load_settings(folder / "topic.toml"), 0)
                 )
         except (HoneyguideError, OSError):
-            pass  # not crawled yet, or damaged: what was found before is all there is to say
+            pass  # not crawled yet, or damaged: only what was found before can be told
         for name, labels, value in found:
             samples[name].append(_sample_line(name, {"collection": folder.name, **labels}, value))
     lines: list[str] = []
-    for name, (kind, about) in _GAUGES.items():
+    for name, (kind, about, _) in _METRICS.items():
         if samples[name]:
             lines += [f"# HELP honeyguide_{name} {about}", f"# TYPE honeyguide_{name} {kind}"]
             lines += samples[name]
@@ -420,8 +398,8 @@ def prometheus_metrics(context: RequestContext) -> RawAnswer:
 
 
 def _status_samples(found: CollectionStatus) -> Iterator[MetricSample]:
-    for name, field in _COUNTED_GAUGES.items():
-        if (value := getattr(found, field)) is not None:
+    for name, (_, _, field) in _METRICS.items():
+        if field and (value := getattr(found, field)) is not None:
             yield name, {}, value
     for kind, count in sorted(found.failures.items()):
         yield "failures_total", {"kind": kind}, count
@@ -429,8 +407,14 @@ def _status_samples(found: CollectionStatus) -> Iterator[MetricSample]:
 
 def _sample_line(name: str, labels: dict[str, str], value: float) -> str:
     # JSON escapes what the format wants escaped: backslash, quote and line end.
-    said = ",".join(f"{key}={json.dumps(text, ensure_ascii=False)}" for key, text in labels.items())
-    return f"honeyguide_{name}{{{said}}} {value:.16g}"
+    pairs = ",".join(
+        f"{key}={json.dumps(text, ensure_ascii=False)}" for key, text in labels.items()
+    )
+    return f"honeyguide_{name}{{{pairs}}} {value:.16g}"
 
 
-METRICS_ROUTES = (Route("GET", "/metrics", prometheus_metrics, returns=RawAnswer),)
+ROUTES = (
+    Route("GET", "/api/c/{name}/live", live_view),
+    Route("GET", "/api/c/{name}/events", live_events),
+    Route("GET", "/metrics", prometheus_metrics),
+)

@@ -1,4 +1,4 @@
-"""Making a new topic: trial requests of seeds, uploaded ontologies, and the collection itself."""
+"""Making and editing a topic: choices, trials of seeds, uploaded ontologies, the collection."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
@@ -16,7 +17,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from honeyguide import __version__
+from honeyguide import __version__, language_codes
+from honeyguide.api import topic_edit
 from honeyguide.api.create import (
     OWN_ONTOLOGIES,
     Ontology,
@@ -29,14 +31,15 @@ from honeyguide.api.create import (
 from honeyguide.api.search import allow_engine
 from honeyguide.api.user_urls import parse_seed_url
 from honeyguide.config import topic_file
-from honeyguide.config.settings import FetchSettings
-from honeyguide.errors import ConfigError, FetchError, ParseError
+from honeyguide.config.settings import FetchSettings, load_settings
+from honeyguide.crawl.from_settings import strategy_choices
+from honeyguide.errors import ConfigError, FetchError, HoneyguideError, ParseError
 from honeyguide.fetch.http import CurlFetcher, make_user_agent
 from honeyguide.learning import topics
 from honeyguide.net.polite_fetch import PoliteFetcher, RequestPacer
 from honeyguide.net.robots import RobotsCache
 from honeyguide.parse.read import parse_page
-from honeyguide.search.engine_factory import check_engine as check_engine
+from honeyguide.search.engines import check_engine
 from honeyguide.studio import routes
 from honeyguide.types import Link, Url
 from honeyguide.url import host_of
@@ -142,10 +145,8 @@ async def _try_seed(
 
 def seed_address(text: str, *, lab: bool = False) -> Url:
     """A seed as somebody typed it into the browser: an address, and never a file."""
-    text = text.strip()
-    return parse_seed_url(
-        text if "://" in text else f"{'http' if lab else 'https'}://{text}", lab=lab
-    )
+    text, scheme = text.strip(), "http" if lab else "https"
+    return parse_seed_url(text if "://" in text else f"{scheme}://{text}", lab=lab)
 
 
 def try_new_seeds(context: routes.RequestContext, body: SeedTrialQuery) -> list[SeedTrial]:
@@ -215,10 +216,8 @@ def _read_ontology(path: Path) -> Ontology:
         return load_ontology(str(path))
     except ConfigError as error:
         # The person knows the file by its name, and not by where we put it.
-        message = (
-            str(error).replace(str(path), path.name).replace(str(path.parent), "of the upload")
-        )
-        raise ConfigError(message) from error
+        message = str(error).replace(str(path), path.name)
+        raise ConfigError(message.replace(str(path.parent), "of the upload")) from error
 
 
 class UploadedFile(Struct, forbid_unknown_fields=True):
@@ -247,9 +246,8 @@ class ConceptItem(Struct):
 
 def upload_ontology(context: routes.RequestContext, body: UploadedFile) -> OntologyUpload:
     """Bring an ontology (OBO, RDF, CSV, JSON, MeSH) to choose a concept from."""
-    key, ontology = context.shared.get(context.root, UploadedOntologies).add_upload(
-        body.name, body.content
-    )
+    uploads = context.shared.get(context.root, UploadedOntologies)
+    key, ontology = uploads.add_upload(body.name, body.content)
     return OntologyUpload(key, len(ontology), routes.safe_upload_name(body.name, "ontology"))
 
 
@@ -317,14 +315,12 @@ def create_topic(context: routes.RequestContext, body: NewTopic) -> TopicCreated
         raise routes.FormError("name", f"there is a folder {name!r} already; choose another name")
     _check_new_topic(body)
     with _sibling_folder(context.root) as folder:
-        with routes.errors_by_key():
+        with routes.errors_in_field():
             found = create(folder / name, **_create_arguments(context, body, folder))
         settings = found.settings
         if body.ontology and body.ontology not in OWN_ONTOLOGIES:
-            _copy_ontology(
-                context.shared.get(context.root, UploadedOntologies).upload_path(body.ontology),
-                folder / name,
-            )
+            uploads = context.shared.get(context.root, UploadedOntologies)
+            _copy_ontology(uploads.upload_path(body.ontology), folder / name)
         try:
             (folder / name).rename(place)
         except OSError as error:
@@ -388,11 +384,9 @@ def _create_arguments(
     ontology = body.ontology
     if ontology and ontology not in OWN_ONTOLOGIES:
         ontology = str(context.shared.get(context.root, UploadedOntologies).upload_path(ontology))
+    addresses = ("seeds", "good", "bad")
     return {
-        **{
-            key: complete_addresses(key, getattr(body, key), lab)
-            for key in ("seeds", "good", "bad")
-        },
+        **{key: complete_addresses(key, getattr(body, key), lab) for key in addresses},
         "good_files": _write_examples(folder, "good", body.good_files, body.good_texts),
         "bad_files": _write_examples(folder, "bad", body.bad_files, body.bad_texts),
         "ontology": ontology,
@@ -417,11 +411,8 @@ def _write_examples(
     parent: Path, kind: str, files: list[UploadedFile], texts: list[str]
 ) -> list[str]:
     """Uploads and pasted texts as files, from where they are copied into the collection."""
-    pasted = [
-        UploadedFile("pasted.txt", text.encode("utf-8", "replace"))
-        for text in texts
-        if text.strip()
-    ]
+    encoded = (text.encode("utf-8", "replace") for text in texts if text.strip())
+    pasted = [UploadedFile("pasted.txt", content) for content in encoded]
     folder = parent / kind
     folder.mkdir()
     paths = []
@@ -450,10 +441,8 @@ def _copy_ontology(ontology: Path, folder: Path) -> None:
     """The ontology into the collection, which then names it by its name: it may be moved."""
     (folder / ontology.name).write_bytes(ontology.read_bytes())
     file = folder / "topic.toml"
-    text = file.read_text("utf-8")
-    file.write_text(
-        text.replace(topic_file.to_toml(str(ontology)), topic_file.to_toml(ontology.name)), "utf-8"
-    )
+    path, name = map(topic_file.to_toml, (str(ontology), ontology.name))
+    file.write_text(file.read_text("utf-8").replace(path, name), "utf-8")
 
 
 @contextmanager
@@ -466,7 +455,126 @@ def _sibling_folder(root: Path) -> Iterator[Path]:
         raise ConfigError(f"nothing can be written in {root}: {error.strerror}") from error
 
 
+# -- What a new topic can be made from --
+
+
+class StrategyItem(Struct):
+    name: str
+    about: str
+    learns: bool
+    needs: tuple[str, ...]
+    """Any one of these must be given."""
+
+
+class TopicChoices(Struct):
+    """What a new topic can be made from."""
+
+    strategies: list[StrategyItem]
+    languages: dict[str, str]
+    ontologies: list[str]
+    contact: str
+    """As it stands in the collection that was changed last."""
+
+
+def topic_choices(context: routes.RequestContext) -> TopicChoices:
+    """Strategies, languages and ontologies to choose from."""
+    from honeyguide.languages.detection import COMMON_LANGUAGES
+
+    contact = ""
+    for folder in routes.find_collections(context.root)[:5]:
+        try:
+            contact = contact or load_settings(folder / "topic.toml").fetch.contact
+        except HoneyguideError:
+            continue
+    strategies = [
+        StrategyItem(one.name, one.about, one.traits.learns, one.traits.needs)
+        for one in strategy_choices({})
+    ]
+    names = {code: language_codes.language_name(code) for code in COMMON_LANGUAGES}
+    languages = dict(sorted(names.items(), key=itemgetter(1)))
+    return TopicChoices(strategies, languages, list(OWN_ONTOLOGIES), contact)
+
+
+# -- Editing the topic --
+
+
+class TopicInfo(Struct):
+    """What the collection is after, as its topic.toml says."""
+
+    description: str
+    keywords: tuple[str, ...]
+    seeds: tuple[str, ...]
+    good: tuple[str, ...]
+    bad: tuple[str, ...]
+    language: tuple[str, ...]
+    ontology: str
+    concept: str
+    topics: tuple[str, ...]
+    """The names of further topics."""
+    strategy: str
+    learns: bool
+    pages: int
+    contact: str
+    threshold: float
+
+
+def topic_info(context: routes.RequestContext) -> TopicInfo:
+    """What it is after, and within which limits."""
+    collection = context.open_collection()
+    topic, limits = collection.settings.topic, collection.settings.crawl
+    return routes.copy_fields(
+        TopicInfo,
+        topic,
+        good=topic.good + topic.good_files,
+        bad=topic.bad + topic.bad_files,
+        ontology=Path(topic.ontology).name,
+        topics=collection.topics[1:],
+        strategy=limits.strategy,
+        learns=collection.learns,
+        pages=limits.pages,
+        contact=collection.settings.fetch.contact,
+    )
+
+
+class TopicEdit(Struct, forbid_unknown_fields=True):
+    """What is to change; what is not given stays as it is."""
+
+    description: Annotated[str, Meta(max_length=5_000)] | None = None
+    keywords: Annotated[list[Word], Meta(max_length=500)] | None = None
+    seeds: Annotated[list[Address], Meta(max_length=2_000)] | None = None
+    pages: Annotated[int, Meta(ge=0, le=100_000_000)] | None = None
+
+
+def edit_topic(context: routes.RequestContext, body: TopicEdit) -> TopicInfo:
+    """Change what the topic is after; it counts from the next start on.
+
+    The rest of topic.toml stays as it is, comments included.
+    """
+    settings = context.open_collection().settings
+    values: dict[str, Any] = {}
+    if body.description is not None:
+        values["description"] = body.description.strip()
+    if body.keywords is not None:
+        values["keywords"] = [word for each in body.keywords if (word := each.strip())]
+    if body.seeds is not None:
+        known, lab = settings.topic.seeds, bool(settings.fetch.lab)
+        values["seeds"] = [
+            whole
+            for text in body.seeds
+            for whole in ([text] if text in known else complete_addresses("seeds", [text], lab))
+        ]
+        if not values["seeds"] and not settings.topic.good and not settings.search.engine:
+            raise routes.FormError("seeds", "write at least one address to begin with")
+    limits = {} if body.pages is None else {"pages": body.pages}
+    with routes.errors_in_field():
+        topic_edit.change_topic_file(context.collection_folder, {"topic": values, "crawl": limits})
+    return topic_info(context)
+
+
 ROUTES = (
+    routes.Route("GET", "/api/choices", topic_choices),
+    routes.Route("GET", "/api/c/{name}/topic", topic_info),
+    routes.Route("PUT", "/api/c/{name}/topic", edit_topic, most_bytes=5_000_000),
     routes.Route("POST", "/api/collections", create_topic, most_bytes=15_000_000),
     routes.Route("POST", "/api/seeds", try_new_seeds),
     routes.Route("POST", "/api/ontology", upload_ontology, most_bytes=14_000_000),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Annotated
 
@@ -19,12 +19,12 @@ from honeyguide.parse.read import is_binary
 from honeyguide.parse.sanitise import make_layout_safe, safe_html
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
-from honeyguide.studio.routes import RawAnswer, RequestContext, ResourceMissing, Route
+from honeyguide.studio.routes import RawAnswer, RequestContext, ResourceMissing, Route, copy_fields
 from honeyguide.text.highlights import find_highlights, highlight_terms, unstem_reasons
-from honeyguide.types import Reason, Url
+from honeyguide.types import Link, Reason, Url
 
 _MAX_REASONS, _REASON_CHARS = 200, 500
-"""Reasons that are told, and characters of each: the journal may be a stranger's."""
+"""Most reasons in an answer, and characters of each: the journal may be a stranger's."""
 
 
 class ReasonItem(msgspec.Struct, frozen=True):
@@ -48,11 +48,6 @@ def reason_items(reasons: Iterable[Reason]) -> list[ReasonItem]:
     ]
 
 
-def reasons_in_words(settings: Settings, text: str, reasons: Iterable[Reason]) -> list[ReasonItem]:
-    """The same, with words of this text instead of stems."""
-    return reason_items(unstem_reasons(reasons, text, settings.topic.keyword_language))
-
-
 def mark_evidence(settings: Settings, text: str, reasons: tuple[Reason, ...]) -> list[TextMark]:
     """Evidence is looked for as the keywords are: in their own language."""
     found = find_highlights(
@@ -73,10 +68,14 @@ _PREVIEW_BYTES = 10_000_000
 _DECODE_RATIO = 200.0
 
 
-class PreviewQuery(msgspec.Struct, frozen=True):
+class PageViewQuery(msgspec.Struct, frozen=True):
+    """By its address, or by the number of a visit."""
+
     url: Annotated[str, Meta(max_length=8_000)] = ""
     visit: Annotated[int, Meta(ge=0, le=1 << 60)] = 0
-    """A certain visit; 0: the newest that brought a page."""
+
+
+class PreviewQuery(PageViewQuery, frozen=True):
     version: Annotated[int, Meta(ge=0, le=1 << 60)] = 0
     """A version that a watch kept, instead of the crawl's answer."""
 
@@ -106,14 +105,9 @@ def _kept_body(store: Store, query: PreviewQuery) -> tuple[Url, bytes, str]:
         history = {version.number: version for version in store.versions.list_versions(url)}
         if query.version not in history:
             raise ResourceMissing("there is no such version")
-        return (
-            url,
-            store.versions.read_body(url, query.version),
-            history[query.version].content_type,
-        )
-    row = row or next(
-        (each for each in reversed(store.visits.attempts_at(url)) if each.has_page), None
-    )
+        kind = history[query.version].content_type
+        return url, store.versions.read_body(url, query.version), kind
+    row = row or _newest_page(store.visits.attempts_at(url))
     bare = store.archived_response(row) if row else None
     if bare is None:
         raise ResourceMissing(
@@ -127,6 +121,10 @@ def _kept_body(store: Store, query: PreviewQuery) -> tuple[Url, bytes, str]:
     return url, body, bare.header("content-type") or "text/html"
 
 
+def _newest_page(visits: Sequence[VisitRow]) -> VisitRow | None:
+    return next((row for row in reversed(visits) if row.has_page), None)
+
+
 # -- The page --
 
 
@@ -135,14 +133,7 @@ _TEXT_CHARS = 100_000
 _LINE_CHARS, _LINES_CHARS = 500, 2_000
 """Characters of a title or a link, and of a few sentences: the journal may be a stranger's."""
 _MAX_ITEMS = 200
-"""Attempts, versions and changes that are told."""
-
-
-class PageViewQuery(msgspec.Struct, frozen=True):
-    """By its address, or by the number of a visit."""
-
-    url: Annotated[str, Meta(max_length=8_000)] = ""
-    visit: Annotated[int, Meta(ge=0, le=1 << 60)] = 0
+"""Most attempts, versions and changes in an answer."""
 
 
 class PathPage(msgspec.Struct, frozen=True):
@@ -234,14 +225,15 @@ def page_view(context: RequestContext, query: PageViewQuery) -> PageView:
     with context.read_store() as store:
         url = _page_url(store, query)
         found = explain.explain_url(context.collection_folder, settings, url, time.time())
-        row = next((row for row in reversed(found.visits) if row.has_page), None)
-        row = row or (found.visits[-1] if found.visits else None)
+        row = _newest_page(found.visits) or (found.visits[-1] if found.visits else None)
         if row is None and found.waiting is None and not query.url:
             raise ResourceMissing("there is no such visit")
         headings, text = store.visits.page_text(row.id) if row else ((), "")
         reasons = row.verdict_reasons if row else ()
-        link = row.link if row else found.waiting.link if found.waiting else None
+        link = row.link if row else found.waiting.link if found.waiting else Link(found.url)
         shown = make_layout_safe(text[:_TEXT_CHARS])
+        labels = store.labels.label_history(found.url)
+        versions = store.versions.list_versions(found.url)
         whole = "\n".join((row.title if row else "", *headings, text))
         return PageView(
             url=found.url,
@@ -256,29 +248,23 @@ def page_view(context: RequestContext, query: PageViewQuery) -> PageView:
             verdict=row.verdict if row else None,
             topics=row.topic_scores if row else {},
             relevant=bool(row and row.relevant),
-            reasons=reasons_in_words(settings, whole, reasons),
+            reasons=reason_items(unstem_reasons(reasons, whole, settings.topic.keyword_language)),
             threshold=settings.topic.threshold,
             link_score=row.score if row else found.waiting.queued if found.waiting else None,
             link_reasons=reason_items(found.reasons),
-            anchor=make_layout_safe(link.anchor[:_LINE_CHARS]) if link else "",
-            before=make_layout_safe(link.before[:_LINE_CHARS]) if link else "",
-            after=make_layout_safe(link.after[:_LINE_CHARS]) if link else "",
+            anchor=make_layout_safe(link.anchor[:_LINE_CHARS]),
+            before=make_layout_safe(link.before[:_LINE_CHARS]),
+            after=make_layout_safe(link.after[:_LINE_CHARS]),
             way=[
                 PathPage(step.url, make_layout_safe(step.anchor[:_LINE_CHARS]), step.verdict)
                 for step in found.way
             ],
             attempts=[_visit_attempt(each) for each in found.visits[-_MAX_ITEMS:]],
-            labels=[
-                PageLabel(label.value, label.by, label.at, label.topic)
-                for label in store.labels.label_history(found.url)[-_MAX_ITEMS:]
-            ],
-            versions=[
-                KeptVersion(v.number, v.at, v.last_seen, v.size)
-                for v in store.versions.list_versions(found.url)[-_MAX_ITEMS:]
-            ],
+            labels=[copy_fields(PageLabel, each) for each in labels[-_MAX_ITEMS:]],
+            versions=[copy_fields(KeptVersion, each) for each in versions[-_MAX_ITEMS:]],
             changes=[
-                PageChange(c.id, c.change.at, list(c.change.kinds), c.change.significance)
-                for c in store.changes.iter_newest(url=found.url, limit=_MAX_ITEMS)
+                copy_fields(PageChange, each.change, id=each.id, kinds=list(each.change.kinds))
+                for each in store.changes.iter_newest(url=found.url, limit=_MAX_ITEMS)
             ],
             language=row.tongue if row else "",
             declared=row.language[:_LINE_CHARS] if row else "",
@@ -302,7 +288,7 @@ def _page_url(store: Store, query: PageViewQuery) -> str:
 
 def _visit_attempt(row: VisitRow) -> VisitAttempt:
     failure, detail = row.failure and row.failure[:_LINE_CHARS], row.detail[:_LINES_CHARS]
-    return VisitAttempt(row.id, row.at, row.status, failure, detail, row.generation, row.verdict)
+    return copy_fields(VisitAttempt, row, visit=row.id, failure=failure, detail=detail)
 
 
 ROUTES = (

@@ -16,7 +16,7 @@ from honeyguide.config.settings import Settings
 from honeyguide.errors import ConfigError
 from honeyguide.search.query_planner import QuerySuggestions, suggest_queries
 from honeyguide.store.open_store import open_existing_store
-from honeyguide.studio.routes import RequestContext, Route
+from honeyguide.studio.routes import RequestContext, Route, copy_fields
 from honeyguide.url import canonical_url, host_of
 
 _TITLE_CHARS = 200
@@ -162,15 +162,10 @@ class QueriesCache:
                 for url in {page for one in found.suggestions for page in one.pages}:
                     if visits := store.visits.attempts_at(url):
                         titles[url] = visits[-1].title[:_TITLE_CHARS]
-        rows = [
-            SuggestionItem(
-                str(one.query),
-                one.expected,
-                one.why,
-                [SuggestionPage(url, titles.get(url, "")) for url in one.pages],
-            )
-            for one in found.suggestions
-        ]
+        rows = []
+        for one in found.suggestions:
+            pages = [SuggestionPage(url, titles.get(url, "")) for url in one.pages]
+            rows.append(SuggestionItem(str(one.query), one.expected, one.why, pages))
         return SuggestionItems(rows, found.to_text())
 
 
@@ -179,17 +174,10 @@ def queries_view(context: RequestContext) -> QueriesView:
     settings = context.open_collection().settings
     found = context.shared_for(QueriesCache).get_overview(settings)
     chosen = settings.search
-    return QueriesView(
-        EngineInfo(
-            found.engine, _engine_host(chosen.url), chosen.mode,
-            chosen.compose, found.problem if found.engine else "",
-        ),
-        found.spent,
-        found.running,
-        found.rows,
-        found.wanted,
-        found.trouble,
-    )  # fmt: skip
+    problem = found.problem if found.engine else ""
+    host = _engine_host(chosen.url)
+    engine = EngineInfo(found.engine, host, chosen.mode, chosen.compose, problem)
+    return copy_fields(QueriesView, found, engine=engine, example=_EXAMPLE_TOML)
 
 
 def _engine_host(address: str) -> str:
@@ -236,10 +224,10 @@ def try_engine(context: RequestContext, body: EngineTrialQuery) -> EngineTrialRe
     return EngineTrialResult(found.ok, found.said)
 
 
-_HERE = "/api/c/{name}/queries"
+_PATH = "/api/c/{name}/queries"
 ROUTES: tuple[Route, ...] = (
-    Route("GET", _HERE, queries_view),
-    Route("POST", _HERE, ask_query),
-    Route("GET", f"{_HERE}/suggestions", list_suggestions),
-    Route("POST", f"{_HERE}/test", try_engine),
+    Route("GET", _PATH, queries_view),
+    Route("POST", _PATH, ask_query),
+    Route("GET", f"{_PATH}/suggestions", list_suggestions),
+    Route("POST", f"{_PATH}/test", try_engine),
 )

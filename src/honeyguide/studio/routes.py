@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html import escape
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast, get_type_hints
 from urllib.parse import unquote
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+S = TypeVar("S", bound=msgspec.Struct)
 
 
 class RequestContext(NamedTuple):
@@ -47,8 +49,13 @@ class RequestContext(NamedTuple):
         assert self.folder is not None
         return self.folder
 
+    @property
+    def has_store(self) -> bool:
+        """Whether anything was crawled or watched yet."""
+        return (self.collection_folder / "collection.db").exists()
+
     def read_store(self) -> Store:
-        """Its store, to read: ``with here.store() as store:``."""
+        """Its store, to read: ``with context.read_store() as store:``."""
         from honeyguide.store.open_store import open_existing_store
 
         return open_existing_store(self.collection_folder, "read")
@@ -175,28 +182,19 @@ class FormError(ConfigError):
 
 
 @contextmanager
-def errors_in_field(field: str) -> Iterator[None]:
-    """Whatever is wrong in here is wrong with that field."""
+def errors_in_field(field: str = "") -> Iterator[None]:
+    """Every ConfigError in the block becomes a FormError of that field; without one, of the field
+    for the key of topic.toml that the message names. Whoever fills in a form has not seen keys."""
     try:
         yield
     except FormError:
         raise
     except ConfigError as error:
-        raise FormError(field, _plain_message(str(error))) from error
-
-
-@contextmanager
-def errors_by_key() -> Iterator[None]:
-    """What is wrong in here names a key of topic.toml, which nobody has seen yet who fills in a
-    form: the field is named instead."""
-    try:
-        yield
-    except FormError:
-        raise
-    except ConfigError as error:
-        if (key := _KEY.search(str(error))) is None:
+        key = _KEY.search(str(error))
+        if not field and key is None:
             raise
-        raise FormError(_form_field(key), _plain_message(str(error))) from error
+        name = field or _form_field(cast("re.Match[str]", key))
+        raise FormError(name, _plain_message(str(error))) from error
 
 
 def _form_field(key: re.Match[str]) -> str:
@@ -235,22 +233,20 @@ def _constraint_words(message: str) -> str:
 
 # -- Routes --
 #
-# An answer is synchronous and runs in a worker thread: ``answer(here)``, ``answer(here, query)``,
-# ``answer(here, body)`` or ``answer(here, query, body)``, as the route has them. Placeholders of
-# the path beside ``{name}`` are fields of the query, by the same name
+# An answer is synchronous and runs in a worker thread: ``answer(context)``, with the query and the
+# body as further arguments, as the route has them. Placeholders of the path other than ``{name}``
+# are fields of the query, by the same name
 # (``/api/c/{name}/visits/{number}`` with ``number: int`` in the query's Struct). A list field of a
 # query takes repeated parameters.
 #
 # It returns a value of ``returns``, which becomes JSON; or :class:`RawAnswer`, bytes of another
-# kind; or
-# :class:`StreamAnswer`, which is sent as it comes. It refuses by raising: ConfigError is told as
-# 400,
-# :class:`ResourceMissing` as 404, StoreError as 409, each with ``{"error": message}``; anything
-# else is our own bug, 500, whose traceback goes to the server's log only.
+# kind; or :class:`StreamAnswer`, which is sent as it comes. It refuses by raising: ConfigError is
+# answered with 400, :class:`ResourceMissing` with 404, StoreError with 409, each with
+# ``{"error": message}``; anything else is our own bug, 500, whose traceback goes to the log only.
 #
-# A store is opened for reading with ``with here.store() as store:``, anew for each request: that
-# takes some 8 ms, far less than a view may, and no connection is ever older than its collection. To
-# write, use ``crawl.existing.existing(here.place, "write")``. See :mod:`honeyguide.studio.routes`.
+# A store is opened for reading with ``with context.read_store() as store:``, once for each request:
+# that takes some 8 ms, far less than a view may, and no connection is ever older than its
+# collection. To write, use ``open_existing_store(context.collection_folder, "write")``.
 
 
 __all__ = ["RawAnswer", "RequestContext", "ResourceMissing", "Route", "StreamAnswer"]
@@ -309,6 +305,12 @@ class StreamAnswer:
     chunks: Iterator[bytes] | AsyncIterator[bytes]
     media: str = "text/event-stream"
     headers: dict[str, str] = field(default_factory=dict)
+
+
+def copy_fields(kind: type[S], source: object, **values: Any) -> S:
+    """A struct with these values, and for its other fields the source's attributes of that name."""
+    names = [name for name in kind.__struct_fields__ if name not in values]
+    return kind(**{name: getattr(source, name) for name in names}, **values)
 
 
 # -- OpenAPI --
@@ -417,6 +419,12 @@ def _describe_parameters(route: Route, components: dict[str, Any]) -> list[dict[
     return listed
 
 
+def fill_template(name: str, **values: str) -> bytes:
+    """One of the pages in ``templates`` with these values, which are HTML already."""
+    page = resources.files("honeyguide.studio").joinpath("templates", name).read_text("utf-8")
+    return page.rstrip("\n").format_map(values).encode()
+
+
 def api_page(routes: Sequence[Route]) -> bytes:
     """The routes for people to read."""
     rows = []
@@ -427,23 +435,14 @@ def api_page(routes: Sequence[Route]) -> bytes:
             f"<td>{escape(route.summary)}"
             f"<div class=muted>{escape(', '.join(asks))}</div></td></tr>"
         )
-    return (
-        "<!doctype html><html lang=en><head><meta charset=utf-8><title>Honeyguide API</title>"
-        "<meta name=viewport content='width=device-width'>"
-        "<link rel=stylesheet href=/static/style.css></head><body><main>"
-        "<h1>The studio's API</h1><p>For programs: <a href=/api/openapi.json>openapi.json</a>. "
-        "Send <code>Authorization: Bearer TOKEN</code>, and <code>X-Honeyguide: 1</code> with "
-        f"whatever changes something.</p><table>{''.join(rows)}</table></main></body></html>"
-    ).encode()
+    return fill_template("api.html", rows="".join(rows))
 
 
 def api_table(routes: Sequence[Route]) -> str:
     """The routes as a Markdown table, for docs/reference/api.md."""
-    lines = ["| | path | what for |", "|---|---|---|"]
-    for route in sorted(routes, key=lambda route: (route.path, route.method)):
-        summary = route.summary
-        lines.append(f"| {route.method} | `{route.path}` | {summary} |")
-    return "\n".join(lines)
+    listed = sorted(routes, key=lambda route: (route.path, route.method))
+    rows = [f"| {route.method} | `{route.path}` | {route.summary} |" for route in listed]
+    return "\n".join(["| | path | what for |", "|---|---|---|", *rows])
 
 
 def _field_names(kind: type | None, mark: str) -> list[str]:

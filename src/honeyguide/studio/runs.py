@@ -15,12 +15,16 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Lock, RLock, Thread
-from typing import IO, Any, Literal, TypeVar
+from typing import IO, Annotated, Any, Literal, TypeVar, cast
 
 import msgspec
+from msgspec import Meta
 
+from honeyguide.config.loading import load_settings
+from honeyguide.crawl import live_status
 from honeyguide.errors import ConfigError, StoreError
 from honeyguide.store.collection_files import lock_holder
+from honeyguide.studio.routes import RequestContext, Route
 
 Kind = Literal["crawl", "watch"]
 State = Literal["idle", "running", "stopping", "paused", "finished", "failed", "elsewhere"]
@@ -235,9 +239,7 @@ class StudioRuns:
                 run.process.wait()
 
 
-# --------------------------------------------------------------------------------------------------
-# Things that live as long as the studio: one of each kind for each collection.
-# --------------------------------------------------------------------------------------------------
+# -- Objects that live as long as the studio: one of each kind for each collection --
 
 
 T = TypeVar("T")
@@ -255,8 +257,7 @@ class SharedObjects:
             key = (folder, make)
             if key not in self._things:
                 self._things[key] = make(folder)
-            found: T = self._things[key]
-            return found
+            return cast("T", self._things[key])
 
     def drop(self, folder: Path) -> None:
         """A collection went away."""
@@ -278,3 +279,82 @@ def _close_all(things: list[Any]) -> None:
             # One that fails to close must not keep the others open.
             with contextlib.suppress(Exception):
                 close()
+
+
+# -- Orders of people --
+
+_PAGES_OPTION = "--pages="
+
+Share = Annotated[float, Meta(ge=0, le=1)]
+
+
+class RunOrder(msgspec.Struct, forbid_unknown_fields=True):
+    """What is to be done. Limits count for start only; none given: those of topic.toml."""
+
+    do: Literal["start", "pause", "resume", "stop", "kill"]
+    kind: Literal["crawl", "watch"] = "crawl"
+    pages: Annotated[int, Meta(ge=0, le=1_000_000_000)] | None = None
+    hours: Annotated[float, Meta(ge=0, le=10_000)] | None = None
+    coverage: Share | None = None
+    precision: Share | None = None
+    once: bool = False
+    """A watch visits every page once and ends."""
+
+
+def run_state(context: RequestContext) -> RunState:
+    """Whether it is being crawled or watched, and what became of the last run."""
+    return _with_counts(context, context.runs.run_state(context.collection_folder))
+
+
+def order_run(context: RequestContext, body: RunOrder) -> RunState:
+    """Start, pause, resume or stop; kill: end it at once, which loses what is under way."""
+    if body.do == "start":
+        context.open_collection()  # a mistake in topic.toml shows here already
+        run = context.runs.start(context.collection_folder, body.kind, _run_options(body))
+    elif body.do == "resume":
+        run = context.runs.resume(context.collection_folder)
+    else:
+        run = context.runs.stop(
+            context.collection_folder, pause=body.do == "pause", force=body.do == "kill"
+        )
+    return _with_counts(context, run)
+
+
+def _with_counts(context: RequestContext, run: RunState) -> RunState:
+    """With what was visited so far, and where it stops."""
+    try:
+        with context.read_store() as store:
+            visits = store.counter.read_counts().visits
+    except StoreError:  # not crawled yet, or told where somebody looks into it
+        visits = 0
+    return msgspec.structs.replace(run, visits=visits, limit=_page_limit(context, run))
+
+
+def _page_limit(context: RequestContext, run: RunState) -> int:
+    if run.pid is not None or run.state == "paused":  # going on is going on to the same limit
+        for option in run.arguments:
+            if option.startswith(_PAGES_OPTION):
+                return int(option.removeprefix(_PAGES_OPTION))
+    if run.pid is not None:
+        seen = live_status.read_live_status(context.collection_folder)
+        if seen is not None and seen.pid == run.pid and seen.budget is not None:
+            return seen.budget
+    try:
+        return load_settings(context.collection_folder / "topic.toml").crawl.pages
+    except ConfigError:  # told when it is started
+        return 0
+
+
+def _run_options(body: RunOrder) -> list[str]:
+    crawl, values = body.kind == "crawl", {"--hours": body.hours}
+    if crawl:
+        values = {"--pages": body.pages, **values}
+        values |= {"--until-coverage": body.coverage, "--min-precision": body.precision}
+    flags = ["--once"] if body.once and not crawl else []
+    return [*flags, *(f"{key}={value}" for key, value in values.items() if value is not None)]
+
+
+ROUTES = (
+    Route("GET", "/api/c/{name}/run", run_state),
+    Route("POST", "/api/c/{name}/run", order_run),
+)

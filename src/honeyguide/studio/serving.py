@@ -12,7 +12,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import parse_qs
 
 import msgspec
@@ -31,18 +31,17 @@ from honeyguide.studio import (
     changes,
     collection,
     compare,
-    control,
-    home,
     label,
     monitoring,
     new_topic,
     page,
     queries,
+    runs,
     watching,
 )
 from honeyguide.studio.auth import AuthGate
 from honeyguide.studio.endpoints import RouteAnswerer, drain_body, problem_response
-from honeyguide.studio.routes import Route, api_page, describe_api
+from honeyguide.studio.routes import Route, api_page, describe_api, fill_template
 from honeyguide.studio.runs import SharedObjects, StudioRuns
 
 STATIC_FOLDER = Path(__file__).parent / "static"
@@ -58,12 +57,6 @@ _MEDIA_TYPES = {
 }
 
 
-class StaticAnswer(NamedTuple):
-    status: int
-    body: bytes
-    headers: dict[str, str]
-
-
 class StaticAssets:
     def __init__(self, folder: Path = STATIC_FOLDER) -> None:
         self._files = {
@@ -72,7 +65,7 @@ class StaticAssets:
             if path.is_file() and path.suffix in _MEDIA_TYPES
         }
 
-    def find_file(self, name: str, known: str = "") -> StaticAnswer | None:
+    def find_file(self, name: str, known: str = "") -> Response | None:
         """A file, unless the browser has it already (``known``: its If-None-Match)."""
         path = self._files.get(name)
         if path is None:
@@ -86,18 +79,7 @@ class StaticAssets:
             "Cache-Control": "no-cache",
             "ETag": tag,
         }
-        return StaticAnswer(304, b"", headers) if known == tag else StaticAnswer(200, body, headers)
-
-
-def refusal_page(why: str) -> bytes:
-    """What somebody sees who cannot be let in; ``why`` is our own text."""
-    return (
-        "<!doctype html><html lang=en><meta charset=utf-8><title>Honeyguide</title>"
-        "<meta name=viewport content='width=device-width'>"
-        f"<h1>Honeyguide studio</h1><p>Not yet: {why}.</p>"
-        "<p>The address is on the terminal where <code>honeyguide serve</code> runs; "
-        "it has <code>#token=…</code> in it. Open it once in this browser.</p></html>"
-    ).encode()
+        return Response(b"", 304, headers) if known == tag else Response(body, 200, headers)
 
 
 # -- The application --
@@ -113,9 +95,8 @@ _DRAINED_BYTES = 100_000
 
 def all_routes() -> tuple[Route, ...]:
     """Everything that may be asked of the studio."""
-    screens = (home, control, new_topic, monitoring, collection, page, label, changes, watching)
-    routes = [route for screen in (*screens, compare, queries) for route in screen.ROUTES]
-    return (*routes, *monitoring.METRICS_ROUTES)
+    screens = (runs, new_topic, monitoring, collection, page, label, changes, watching)
+    return tuple(route for screen in (*screens, compare, queries) for route in screen.ROUTES)
 
 
 def build_app(
@@ -146,9 +127,7 @@ def _route_app(known: Sequence[Route], desk: RouteAnswerer, pages: StaticAssets)
     async def static_file(request: Request) -> Response:
         name = request.path_params.get("path", "index.html")
         found = pages.find_file(name, request.headers.get("if-none-match", ""))
-        if found is None:
-            return problem_response(404, "there is no such file")
-        return Response(found.body, found.status, found.headers)
+        return problem_response(404, "there is no such file") if found is None else found
 
     async def http_error(_: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
@@ -203,7 +182,11 @@ class GuardedApp:
         if refused is not None:
             answer = problem_response(refused.status, refused.why)
             if scope["path"] == "/":
-                answer = Response(refusal_page(refused.why), refused.status, media_type="text/html")
+                answer = Response(
+                    fill_template("refused.html", why=refused.why),
+                    refused.status,
+                    media_type="text/html",
+                )
             await drain_body(receive, _DRAINED_BYTES)
             answer.headers["Connection"] = "close"
             return await answer(scope, receive, sender)

@@ -18,7 +18,7 @@ from honeyguide.errors import ConfigError, HoneyguideError
 from honeyguide.store.open_store import open_existing_store
 from honeyguide.store.store import Store
 from honeyguide.store.watch_list import WatchedRow, WatchedState
-from honeyguide.studio.routes import RequestContext, ResourceMissing, Route
+from honeyguide.studio.routes import RequestContext, ResourceMissing, Route, copy_fields
 from honeyguide.watch.build import VisitForecast
 from honeyguide.watch.manual_edits import edit_watch_list
 from honeyguide.watch.schedule.change_rate import estimate_rate
@@ -186,21 +186,8 @@ def _watched_item(
     if next_at is None and forecast is not None and row.state == "watched":
         why = forecast.explain_visit(row.url)
         next_at = why.next_at if why is not None else None
-    return WatchedItem(
-        row.id,
-        row.url,
-        row.state,
-        row.by,
-        row.weight,
-        row.visits,
-        row.changes,
-        row.failures,
-        86_400.0 / estimate_rate(row.rate).per_day if row.rate else None,
-        row.visited,
-        row.changed,
-        next_at,
-        row.note,
-    )
+    every = 86_400.0 / estimate_rate(row.rate).per_day if row.rate else None
+    return copy_fields(WatchedItem, row, every=every, next_at=next_at)
 
 
 def next_visits(context: RequestContext, query: NextVisitsQuery) -> NextVisits:
@@ -241,7 +228,7 @@ def order_watched(context: RequestContext, body: WatchedOrder) -> WatchedOrderRe
     action = "weight" if body.action == "weigh" else body.action
     if action == "weight" and body.weight is None:
         raise ConfigError("say which weight; 1 is that of all other pages")
-    if not (context.collection_folder / "collection.db").exists():
+    if not context.has_store:
         # Nothing was crawled yet, which is no reason not to watch a page.
         Store.open(context.collection_folder, "crawl").close()
     with open_existing_store(context.collection_folder, "write") as store:
@@ -253,10 +240,10 @@ def order_watched(context: RequestContext, body: WatchedOrder) -> WatchedOrderRe
     return WatchedOrderResult(done, watched)
 
 
-_HERE = "/api/c/{name}/watched"
+_PATH = "/api/c/{name}/watched"
 ROUTES: tuple[Route, ...] = (
-    Route("GET", _HERE, list_watched),
-    Route("POST", _HERE, order_watched),
-    Route("GET", f"{_HERE}/next", next_visits),
-    Route("GET", f"{_HERE}/why", explain_next_visit),
+    Route("GET", _PATH, list_watched),
+    Route("POST", _PATH, order_watched),
+    Route("GET", f"{_PATH}/next", next_visits),
+    Route("GET", f"{_PATH}/why", explain_next_visit),
 )
