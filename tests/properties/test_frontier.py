@@ -308,8 +308,8 @@ def small() -> object:
         patch("honeyguide.frontier.log.CHUNK_LINKS", 4),
         patch("honeyguide.frontier.log.CACHED_CHUNKS", 2),
         patch("honeyguide.frontier.log_codec.CHUNK_LINKS", 4),
-        patch("honeyguide.frontier.seen_set.MAX_NEWEST", 6),
-        patch("honeyguide.frontier.seen_set.RUN_GROWTH", 2),
+        patch("honeyguide.frontier.rows.MAX_NEWEST", 6),
+        patch("honeyguide.frontier.rows.RUN_GROWTH", 2),
         patch("honeyguide.frontier.replay.BATCH_BYTES", 200),
     ):
         yield

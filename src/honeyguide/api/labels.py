@@ -14,8 +14,7 @@ from honeyguide.errors import ConfigError
 from honeyguide.learning import topics
 from honeyguide.learning.agreement import AnnotatorAgreement, measure_agreement
 from honeyguide.store.labels import PassReason, UndoneLabel, find_contradictions
-from honeyguide.store.open_store import open_existing_store
-from honeyguide.store.store import Store
+from honeyguide.store.store import Store, open_existing_store
 from honeyguide.types import Label, Url
 
 

@@ -235,6 +235,6 @@ def _change_facts(row: ChangeRow) -> dict[str, Any]:
 
 def _open_store(name: Path) -> Store:
     from honeyguide.api.collection import Collection
-    from honeyguide.store.open_store import open_existing_store
+    from honeyguide.store.store import open_existing_store
 
     return open_existing_store(Collection(name).folder, "read")

@@ -27,7 +27,7 @@ from honeyguide.crawl.loop import CrawlLoop
 from honeyguide.crawl.status import Report
 from honeyguide.errors import StorageUnreachable
 from honeyguide.store.store import Store
-from honeyguide.store.warc_archive import WarcFolder
+from honeyguide.store.warc import WarcFolder
 
 _MARGIN_S = 2.0
 """Seconds before the end of the lease at which running visits are cancelled. New visits stop

@@ -61,7 +61,7 @@ from honeyguide.protocols import Strategy
 from honeyguide.store.generations import unpack_strategy
 from honeyguide.store.shards import SPLIT_KEY, mismatch_message
 from honeyguide.store.store import Store
-from honeyguide.store.warc_archive import WarcFolder
+from honeyguide.store.warc import WarcFolder
 from honeyguide.types import Candidate, Link
 from honeyguide.url import suffix_list_digest
 

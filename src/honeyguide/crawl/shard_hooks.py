@@ -15,7 +15,7 @@ from honeyguide.frontier.frontier import LinkFrontier
 from honeyguide.learning.trainer import LearningResult
 from honeyguide.protocols import Frontier, Strategy
 from honeyguide.store.store import Store
-from honeyguide.store.warc_archive import WarcFolder
+from honeyguide.store.warc import WarcFolder
 from honeyguide.types import Url, Visit
 
 

@@ -19,7 +19,7 @@ from honeyguide.frontier.host_queues import HostHeap, HostLinkQueue, SiteLimits
 from honeyguide.frontier.log import MIN_LOGGED_PARK_S, FrontierLogWriter, LinkStore
 from honeyguide.frontier.log_codec import LogCodec
 from honeyguide.frontier.order import BulkOrder
-from honeyguide.frontier.seen_set import SeenUrls
+from honeyguide.frontier.rows import SeenUrls
 from honeyguide.frontier.waiting_links import RerankSweep, WaitingLinks
 from honeyguide.protocols import FrontierLog, RankFunction
 from honeyguide.types import Candidate, Link, Url

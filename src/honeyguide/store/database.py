@@ -7,9 +7,11 @@ else.
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from importlib.resources import files
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -17,7 +19,17 @@ from typing import Any, Literal
 import apsw
 
 from honeyguide.errors import CollectionCorrupt, CollectionTooNew, DiskFull, StoreError
-from honeyguide.store import schema
+
+APPLICATION_ID = 0x484F4E59  # "HONY", so that file(1) and we know our own
+_SCHEMA_SQL = files(__package__).joinpath("schema.sql").read_text("utf-8")
+MIGRATIONS = tuple(map(str.strip, re.split(r"-- version \d+\n", _SCHEMA_SQL)[1:]))
+"""``MIGRATIONS[n]`` turns version n into version n + 1; version 0 is an empty file."""
+SCHEMA_VERSION = len(MIGRATIONS)
+
+SCHEMA_QUERY = "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_master"
+"""Everything that a database holds, as :func:`schema_difference` wants it."""
+
+_SQL_BEGINNINGS = {"table": ("CREATE TABLE ",), "index": ("CREATE INDEX ", "CREATE UNIQUE INDEX ")}
 
 OpenMode = Literal["crawl", "write", "read"]
 SqlRow = tuple[Any, ...]
@@ -108,33 +120,33 @@ class Database:
             "PRAGMA journal_size_limit = 16000000"
         ).fetchall()
         if mode == "read":
-            if 0 < version < schema.SCHEMA_VERSION:
+            if 0 < version < SCHEMA_VERSION:
                 raise StoreError(
                     f"{self._path.parent} was made by an older Honeyguide; honeyguide crawl "
                     "brings it up to date"
                 )
             connection.execute("PRAGMA query_only = ON")
-        elif version < schema.SCHEMA_VERSION:
+        elif version < SCHEMA_VERSION:
             self._migrate_schema()
 
     def _read_version(self) -> int:
         version = int(self.connection.pragma("user_version"))
         application = int(self.connection.pragma("application_id"))
         tables = self.connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
-        if application != schema.APPLICATION_ID and (version or application or tables[0][0]):
+        if application != APPLICATION_ID and (version or application or tables[0][0]):
             raise StoreError(f"{self._path} is a database, but not one of Honeyguide's")
-        if version > schema.SCHEMA_VERSION:
+        if version > SCHEMA_VERSION:
             raise CollectionTooNew(
                 f"{self._path.parent} was made by a newer Honeyguide (its format is {version}, "
-                f"this one reads {schema.SCHEMA_VERSION}). Upgrade with: pip install -U honeyguide"
+                f"this one reads {SCHEMA_VERSION}). Upgrade with: pip install -U honeyguide"
             )
         return version
 
     def _check_schema(self, version: int) -> None:
         """Before anything is asked of its tables: are they the ones we make?"""
         if version and (
-            why := schema.schema_difference(
-                self.connection.execute(schema.SCHEMA_QUERY), _expected_schema(version)
+            why := schema_difference(
+                self.connection.execute(SCHEMA_QUERY), _expected_schema(version)
             )
         ):
             raise CollectionCorrupt(
@@ -145,10 +157,10 @@ class Database:
     def _migrate_schema(self) -> None:
         with self.transaction():
             # Asked again under the lock: another process may have been quicker.
-            for number in range(self._read_version(), schema.SCHEMA_VERSION):
-                self.connection.execute(schema.MIGRATIONS[number])
-            self.connection.pragma("application_id", schema.APPLICATION_ID)
-            self.connection.pragma("user_version", schema.SCHEMA_VERSION)
+            for number in range(self._read_version(), SCHEMA_VERSION):
+                self.connection.execute(MIGRATIONS[number])
+            self.connection.pragma("application_id", APPLICATION_ID)
+            self.connection.pragma("user_version", SCHEMA_VERSION)
 
     def check_integrity(self) -> None:
         """Look at every page; raises CollectionCorrupt with the first thing found."""
@@ -287,14 +299,38 @@ def to_int64(number: int) -> int:
     return number - (1 << 64) if number >> 63 else number
 
 
-@lru_cache(maxsize=schema.SCHEMA_VERSION + 1)
+def schema_difference(found: Iterable[tuple[Any, ...]], ours: Iterable[tuple[Any, ...]]) -> str:
+    """What a database has that ours never do, or lacks; '' if it is as we make them.
+
+    Views, triggers and virtual tables are programs; so are the constraints of a table and the
+    expressions of an index. SQLite believes the text and not the type, so we look at both.
+    """
+    wanted = {(row[0], row[1]): _normalised_sql(row[4]) for row in ours}
+    tables = {name for kind, name in wanted if kind == "table"}
+    for kind, name, table, root, sql in found:
+        known = (kind, name) in wanted
+        if known and wanted.pop((kind, name)) != _normalised_sql(sql):
+            return f"another {kind} {name}"
+        plain = root and str(sql).startswith(_SQL_BEGINNINGS.get(kind, ()))
+        if not (plain or (kind == "index" and sql is None)):
+            return f"a {kind} {name}"
+        if kind == "index" and table in tables and not known:
+            return f"an index {name}"
+    return f"no {' '.join(next(iter(wanted)))}" if wanted else ""
+
+
+def _normalised_sql(sql: object) -> str:
+    return " ".join(str(sql or "").split())
+
+
+@lru_cache(maxsize=SCHEMA_VERSION + 1)
 def _expected_schema(version: int) -> tuple[SqlRow, ...]:
     """What a collection of that version holds."""
     model = apsw.Connection(":memory:")
     try:
-        for step in schema.MIGRATIONS[:version]:
+        for step in MIGRATIONS[:version]:
             model.execute(step)
-        return tuple(model.execute(schema.SCHEMA_QUERY))
+        return tuple(model.execute(SCHEMA_QUERY))
     finally:
         model.close()
 

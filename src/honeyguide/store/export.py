@@ -23,7 +23,7 @@ from honeyguide.store.codec import json_line
 from honeyguide.store.labels import EffectiveLabels, TopicSelection
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
-from honeyguide.store.warc_archive import warc_path
+from honeyguide.store.warc import warc_path
 
 _ROW_GROUP = 5000
 """Rows per row group: what is held in memory at once."""

@@ -6,6 +6,7 @@ together, and has the methods that need several of them, or a transaction over a
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -36,7 +37,7 @@ from honeyguide.store.shards import (
 )
 from honeyguide.store.versions import VersionTable
 from honeyguide.store.visits import VisitRow, VisitTable
-from honeyguide.store.warc_archive import NO_LOCATION, WarcArchive, WarcFolder
+from honeyguide.store.warc import NO_LOCATION, WarcArchive, WarcFolder
 from honeyguide.store.watch_list import WatchFacts, WatchListTable
 from honeyguide.types import Response, Url, Visit
 from honeyguide.url import host_of
@@ -225,6 +226,15 @@ class Store:
 
     def set_meta(self, key: str, value: str) -> None:
         self.database.set_meta(key, value)
+
+
+def open_existing_store(folder: Path, mode: OpenMode) -> Store:
+    """A StoreError that says what to do if there is none yet."""
+    if not (folder / "collection.db").exists():
+        place = shlex.quote(str(folder))
+        name = folder.resolve().name
+        raise StoreError(f"{name} is not crawled yet; run: honeyguide crawl {place}")
+    return Store.open(folder, mode)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from honeyguide.store.codec import (
     unpack_topics,
 )
 from honeyguide.store.database import Database, SqlRow, to_int64
-from honeyguide.store.warc_archive import WarcLocation
+from honeyguide.store.warc import WarcLocation
 from honeyguide.types import (
     DuplicateOf,
     Failure,

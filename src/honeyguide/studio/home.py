@@ -12,7 +12,7 @@ from honeyguide.api.create import OWN_ONTOLOGIES
 from honeyguide.config.settings import load_settings
 from honeyguide.crawl.from_settings import strategy_choices
 from honeyguide.errors import HoneyguideError
-from honeyguide.store.open_store import open_existing_store
+from honeyguide.store.store import open_existing_store
 from honeyguide.studio import routes
 from honeyguide.studio.routes import RequestContext, Route
 
