@@ -16,6 +16,7 @@ from honeyguide.errors import FetchError, ParseError
 from honeyguide.fetch import cookies, http_headers
 from honeyguide.fetch.curl import translate_curl_error
 from honeyguide.fetch.decode import to_printable
+from honeyguide.net import politeness
 from honeyguide.net.robots import parse_robots
 from honeyguide.parse.charset import decode_body
 from honeyguide.parse.decoded import (

@@ -27,22 +27,11 @@ from honeyguide.url import authority_of, host_of, is_ip, path_of
 
 __all__ = ["READABLE_TYPES", "CurlFetcher", "HostResolver", "make_user_agent"]
 
-READABLE_TYPES: Final = frozenset(
-    (
-        "",
-        "text/html",
-        "application/xhtml+xml",
-        "text/plain",
-        "application/xml",
-        "text/xml",
-        "application/rss+xml",
-        "application/atom+xml",
-    )
-)
-"""Media types whose bodies we read; of an answer without a type we see what comes."""
-
 _PAGE_TYPES = frozenset(("", "text/html", "application/xhtml+xml", "text/plain"))
 """Types under the cap for pages; every other may be as large as a document."""
+_FEED_TYPES = ("application/xml", "text/xml", "application/rss+xml", "application/atom+xml")
+READABLE_TYPES: Final = _PAGE_TYPES.union(_FEED_TYPES)
+"""Media types whose bodies we read; of an answer without a type we see what comes."""
 
 _ASIDE_BYTES = 65_536
 """Most that is kept of a body that is no page: redirects and refusals."""

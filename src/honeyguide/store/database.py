@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal
 
 import apsw
 
 from honeyguide.errors import CollectionCorrupt, CollectionTooNew, DiskFull, StoreError
+from honeyguide.url import url_fingerprint
 
 APPLICATION_ID = 0x484F4E59  # "HONY", so that file(1) and we know our own
 _SCHEMA_SQL = files(__package__).joinpath("schema.sql").read_text("utf-8")
@@ -49,12 +49,7 @@ class SqliteErrorGuard:
     def __enter__(self) -> None:
         return None
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, apsw.Error | OSError | UnicodeDecodeError | OverflowError):
             raise self._translate_error(error) from error
 
@@ -91,7 +86,7 @@ class Database:
 
     def __init__(self, path: Path, mode: OpenMode) -> None:
         self.guard = SqliteErrorGuard(path)
-        self._path = path
+        self.path = path
         with self.guard:
             self.connection = _open_connection(path, mode)
         try:
@@ -105,10 +100,10 @@ class Database:
         connection = self.connection
         version = self._read_version()
         if version == 0 and mode != "crawl":
-            raise StoreError(_absent_message(self._path))
+            raise StoreError(_absent_message(self.path))
         self._check_schema(version)
         if mode == "crawl":
-            size = self._path.stat().st_size
+            size = self.path.stat().st_size
             if version and size <= _CHECKED_BYTES:
                 self.check_integrity()
             connection.execute("PRAGMA journal_mode = WAL").fetchall()
@@ -122,7 +117,7 @@ class Database:
         if mode == "read":
             if 0 < version < SCHEMA_VERSION:
                 raise StoreError(
-                    f"{self._path.parent} was made by an older Honeyguide; honeyguide crawl "
+                    f"{self.path.parent} was made by an older Honeyguide; honeyguide crawl "
                     "brings it up to date"
                 )
             connection.execute("PRAGMA query_only = ON")
@@ -134,10 +129,10 @@ class Database:
         application = int(self.connection.pragma("application_id"))
         tables = self.connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
         if application != APPLICATION_ID and (version or application or tables[0][0]):
-            raise StoreError(f"{self._path} is a database, but not one of Honeyguide's")
+            raise StoreError(f"{self.path} is a database, but not one of Honeyguide's")
         if version > SCHEMA_VERSION:
             raise CollectionTooNew(
-                f"{self._path.parent} was made by a newer Honeyguide (its format is {version}, "
+                f"{self.path.parent} was made by a newer Honeyguide (its format is {version}, "
                 f"this one reads {SCHEMA_VERSION}). Upgrade with: pip install -U honeyguide"
             )
         return version
@@ -150,7 +145,7 @@ class Database:
             )
         ):
             raise CollectionCorrupt(
-                f"{self._path} is not a collection made by Honeyguide: it has {why}. If you got "
+                f"{self.path} is not a collection made by Honeyguide: it has {why}. If you got "
                 "it from another person, do not use it"
             )
 
@@ -168,7 +163,7 @@ class Database:
             found = self.connection.execute("PRAGMA quick_check(1)").fetchall()
         if found != [("ok",)]:
             raise CollectionCorrupt(
-                corruption_message(self._path, found[0][0] if found else "no answer")
+                corruption_message(self.path, found[0][0] if found else "no answer")
             )
 
     @property
@@ -234,10 +229,6 @@ class Database:
                 return -1, -1
         return int(log), int(done)
 
-    @property
-    def path(self) -> Path:
-        return self._path
-
     def execute(self, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> None:
         with self.guard:
             self.connection.execute(sql, values)
@@ -259,19 +250,22 @@ class Database:
         return rows
 
     def fetch_one(self, sql: str, values: Sequence[Any] = ()) -> SqlRow | None:
-        with self.guard:
-            rows = self.connection.execute(sql, values).fetchall()
+        rows = self.fetch_all(sql, values)
         return rows[0] if rows else None
+
+    def fetch_value(self, sql: str, values: Sequence[Any] = ()) -> Any:
+        """The first column of the first row; None if there is no row."""
+        row = self.fetch_one(sql, values)
+        return row[0] if row else None
 
     def fetch_number(self, sql: str, values: Sequence[Any] = ()) -> int:
         """The first column of the first row as an integer; 0 if there is no row, or NULL."""
-        row = self.fetch_one(sql, values)
-        return int(row[0]) if row and row[0] is not None else 0
+        return int(self.fetch_value(sql, values) or 0)
 
     def get_meta(self, key: str) -> str | None:
         """The value of a key in the table ``meta``; None: the key is not set."""
-        row = self.fetch_one("SELECT value FROM meta WHERE key = ?", (key,))
-        return None if row is None else str(row[0])
+        value = self.fetch_value("SELECT value FROM meta WHERE key = ?", (key,))
+        return None if value is None else str(value)
 
     def set_meta(self, key: str, value: str) -> None:
         with self.join_transaction():
@@ -297,6 +291,11 @@ class Database:
 def to_int64(number: int) -> int:
     """SQLite's integers have a sign; fingerprints and digests have none."""
     return number - (1 << 64) if number >> 63 else number
+
+
+def url_key(url: str) -> tuple[int, str]:
+    """What rows are found by: the columns ``fingerprint``, which has an index, and ``url``."""
+    return to_int64(url_fingerprint(url)), url
 
 
 def schema_difference(found: Iterable[tuple[Any, ...]], ours: Iterable[tuple[Any, ...]]) -> str:

@@ -216,11 +216,8 @@ def export_collection(
                     f"files of {store.folder} (were they moved, or is store.warc false?)"
                 )
             return ExportResult(target, form, extract.count, extract.missing)
-        columns = _export_columns(labels, text)
-        rows = _export_rows(store, chosen, labels, columns)
+        columns, rows = _export_table(store, chosen, labels, text)
         if form == "parquet":
-            # Imported here, because pyarrow is large and optional.
-
             return ExportResult(target, form, write_parquet(part, columns, rows, report))
         with _open_output(part, target.name.endswith(".gz")) as file:
             if form == "csv":
@@ -239,8 +236,7 @@ def stream_export(
     """The same rows of any visits, for one who reads along: in pieces as they come, but for
     Parquet, whose end must be known before its beginning makes sense."""
     labels = EffectiveLabels(store.labels.effective_after(), topics)
-    columns = _export_columns(labels, text)
-    rows = _export_rows(store, chosen, labels, columns)
+    columns, rows = _export_table(store, chosen, labels, text)
     if format == "parquet":
         with TemporaryDirectory() as place:
             path = Path(place) / "rows.parquet"
@@ -340,13 +336,17 @@ def export_rows(
     topics: TopicSelection | None = None,
 ) -> Iterator[dict[str, Any]]:
     """These visits as rows of an export: :data:`EXPORT_COLUMNS`, and those of each topic."""
-    said = EffectiveLabels(store.labels.effective_after(), topics)
-    return _export_rows(store, chosen, said, _export_columns(said, text))
+    labels = EffectiveLabels(store.labels.effective_after(), topics)
+    return _export_table(store, chosen, labels, text)[1]
 
 
-def _export_columns(said: EffectiveLabels, text: bool) -> dict[str, type]:
+def _export_table(
+    store: Store, chosen: Iterator[VisitRow], labels: EffectiveLabels, text: bool
+) -> tuple[dict[str, type], Iterator[dict[str, Any]]]:
+    """The columns and their types, and the rows."""
     columns = {name: kind for name, kind in EXPORT_COLUMNS.items() if text or name != "text"}
-    return columns | dict.fromkeys(said.export_columns(), float)
+    columns |= dict.fromkeys(labels.export_columns(), float)
+    return columns, _export_rows(store, chosen, labels, columns)
 
 
 def _export_rows(

@@ -92,8 +92,8 @@ class GenerationTable:
         """The generation that decides; None: there is none yet."""
         if (number := row_checks.parse_decimal(self._db.get_meta("live"))) is not None:
             return number
-        row = self._db.fetch_one("SELECT max(number) FROM generations")
-        return None if row is None or row[0] is None else int(row[0])
+        number = self._db.fetch_value("SELECT max(number) FROM generations")
+        return None if number is None else int(number)
 
     def next_number(self) -> int:
         return self._db.fetch_number("SELECT max(number) + 1 FROM generations")

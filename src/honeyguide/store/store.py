@@ -251,11 +251,8 @@ class SqliteFrontierLog:
         self._db = db
 
     def append(self, index: bytes, text: bytes) -> int:
-        connection = self._db.connection
-        with self._db.guard:
-            connection.execute("INSERT INTO frontier_index(data) VALUES(?)", (index,))
-            entry = int(connection.last_insert_rowid())
-            connection.execute("INSERT INTO frontier_text VALUES(?, ?)", (entry, text))
+        entry = self._db.insert("INSERT INTO frontier_index(data) VALUES(?)", (index,))
+        self._db.execute("INSERT INTO frontier_text VALUES(?, ?)", (entry, text))
         return entry
 
     def read_text(self, entry: int) -> bytes:
@@ -265,8 +262,8 @@ class SqliteFrontierLog:
         return _checked_bytes(entry, row[0])
 
     def has_entry(self, entry: int) -> bool:
-        found = self._db.fetch_one("SELECT 1 FROM frontier_index WHERE entry = ?", (entry,))
-        return found is not None
+        sql = "SELECT 1 FROM frontier_index WHERE entry = ?"
+        return self._db.fetch_one(sql, (entry,)) is not None
 
     def clear(self) -> None:
         """Forget everything, inside a transaction: it is written anew."""

@@ -362,7 +362,7 @@ class WarcArchive:
     def roll_file(self) -> None:
         """Close the file, if anything is in it: the next transaction begins another."""
         if self._committed:
-            self._close_file()
+            self.close()
             self._file, self._name, self._committed, self._length = None, "", 0, 0
 
     def closed_files(self) -> list[Path]:
@@ -380,7 +380,7 @@ class WarcArchive:
             return
         if self._file is not None and self._committed < self._settings.warc_mb * 1_000_000:
             return
-        self._close_file()
+        self.close()
         with self._db.transaction():
             number = self._db.fetch_number("SELECT max(id) FROM warcs") + 1
             stamp = datetime.fromtimestamp(self._clock(), UTC).strftime("%Y%m%d%H%M%S")
@@ -403,35 +403,35 @@ class WarcArchive:
         digest = sha1_digest(answer.payload)
         if self._file is None or not self._settings.warc:
             return WarcLocation(digest)
-        if self._length == 0:
-            self._buffer_record(warcinfo_record(self._name, self._clock()))
-        identity = new_record_id()
-        payload_of = None
         earlier = None if whole else self._find_payload(answer, digest)
-        if earlier is None:
-            data = response_record(answer, digest, identity)
-        else:
-            payload_of, url, at = earlier
-            profile = SERVER_NOT_MODIFIED if answer.status == 304 else IDENTICAL_PAYLOAD
-            data = revisit_record(answer, profile, digest, url, at, identity)
-        offset = self._length
-        self._buffer_record(data)
-        asked = request_record(answer, identity)
-        if asked:
-            self._buffer_record(asked)
-        return WarcLocation(digest, self._file, offset, len(data), len(asked), payload_of)
+        lengths = self._buffer_answer(answer, digest, earlier[1:] if earlier else None)
+        place = self._length - sum(lengths), *lengths, earlier[0] if earlier else None
+        return WarcLocation(digest, self._file, *place)
 
     def add_revisit(self, answer: Response, since: float) -> None:
         """An answer that brought nothing new since the one of that time: a revisit record."""
-        if self._file is None or not self._settings.warc:
-            return
+        if self._file is not None and self._settings.warc:
+            self._buffer_answer(answer, sha1_digest(answer.payload), (answer.url, since))
+
+    def _buffer_answer(
+        self, answer: Response, digest: str, earlier: tuple[str, float] | None
+    ) -> tuple[int, int]:
+        """Buffer the records of an answer and its request; their lengths.
+
+        ``earlier``: the address and the time of an answer with the same payload, to refer to.
+        """
         if self._length == 0:
             self._buffer_record(warcinfo_record(self._name, self._clock()))
-        identity, digest = new_record_id(), sha1_digest(answer.payload)
-        profile = SERVER_NOT_MODIFIED if answer.status == 304 else IDENTICAL_PAYLOAD
-        self._buffer_record(revisit_record(answer, profile, digest, answer.url, since, identity))
-        if asked := request_record(answer, identity):
-            self._buffer_record(asked)
+        identity = new_record_id()
+        if earlier is None:
+            data = response_record(answer, digest, identity)
+        else:
+            profile = SERVER_NOT_MODIFIED if answer.status == 304 else IDENTICAL_PAYLOAD
+            data = revisit_record(answer, profile, digest, *earlier, identity)
+        request = request_record(answer, identity)
+        self._buffer_record(data)
+        self._buffer_record(request)
+        return len(data), len(request)
 
     def read_record(self, file: str, offset: int, length: int) -> tuple[dict[str, str], bytes]:
         """The headers and the block of the record that begins there."""
@@ -498,9 +498,6 @@ class WarcArchive:
             with self._db.guard:
                 os.ftruncate(self._fd, self._committed)
 
-    def close(self) -> None:
-        self._close_file()
-
     def _open_file(self) -> None:
         self._folder.mkdir(exist_ok=True)
         path = warc_path(self._folder, self._name)
@@ -514,10 +511,10 @@ class WarcArchive:
             sync_folder(self._folder)
             sync_folder(self._folder.parent)
         except OSError:
-            self._close_file()  # so that the next attempt syncs them too
+            self.close()  # so that the next attempt syncs them too
             raise
 
-    def _close_file(self) -> None:
+    def close(self) -> None:
         if self._fd >= 0:
             fd, self._fd = self._fd, -1
             os.close(fd)

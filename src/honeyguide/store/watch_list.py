@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast, get_args
 from honeyguide.errors import StoreError
 from honeyguide.store import row_checks
 from honeyguide.store.codec import replace_surrogates
-from honeyguide.store.database import Database, SqlRow, to_int64
+from honeyguide.store.database import Database, SqlRow, url_key
 from honeyguide.types import Url
-from honeyguide.url import host_of, url_fingerprint
+from honeyguide.url import host_of
 
 if TYPE_CHECKING:
     from honeyguide.store.labels import EffectiveLabels
@@ -44,17 +44,13 @@ class WatchFacts:
     def get(self, kind: str, name: str) -> Any:
         """The value; None if there is none, or it is damaged."""
         sql = "SELECT value FROM watch_facts WHERE kind = ? AND name = ?"
-        row = self._db.fetch_one(sql, (kind, replace_surrogates(name)))
-        return None if row is None else _parse_value(row[0])
-
-
-def _parse_value(text: object) -> Any:
-    if not isinstance(text, str) or len(text) > _MAX_VALUE_CHARS:
-        return None
-    try:
-        return json.loads(text, parse_constant=lambda _: None)
-    except (ValueError, RecursionError):
-        return None
+        text = self._db.fetch_value(sql, (kind, replace_surrogates(name)))
+        if not isinstance(text, str) or len(text) > _MAX_VALUE_CHARS:
+            return None
+        try:
+            return json.loads(text, parse_constant=lambda _: None)
+        except (ValueError, RecursionError):
+            return None
 
 
 # -- Rows --
@@ -228,11 +224,11 @@ class WatchListTable:
                 known = self.find_row(url)
                 if known is None:
                     self._db.execute(
-                        "INSERT INTO watched(url, fingerprint, host, edited, added, by, weight, "
+                        "INSERT INTO watched(fingerprint, url, host, edited, added, by, weight, "
                         "state, etag, modified, digest, rate, visits, changes, failures, masks, "
                         f"note) VALUES(?, ?, ?, {_NEXT_EDIT}, ?, ?, ?, 'watched', '', '', x'', "
                         "x'', 0, 0, 0, '', ?)",
-                        (url, to_int64(url_fingerprint(url)), host_of(url), at, by, weight, note),
+                        (*url_key(url), host_of(url), at, by, weight, note),
                     )
                 elif by == "crawl":
                     continue
@@ -266,7 +262,7 @@ class WatchListTable:
             self._db.connection.execute(
                 f"UPDATE watched SET {sets} edited = {_NEXT_EDIT} "  # noqa: S608
                 "WHERE fingerprint = ? AND url = ?",
-                (*values.values(), to_int64(url_fingerprint(url)), url),
+                (*values.values(), *url_key(url)),
             )
             return bool(self._db.connection.changes())
 
@@ -275,8 +271,7 @@ class WatchListTable:
         self._db.execute_many(_SAVE_SQL, [_saved_values(row) for row in rows])
 
     def find_row(self, url: Url) -> WatchedRow | None:
-        where = "fingerprint = ? AND url = ?"
-        row = self._db.fetch_one(_WATCHED_SQL + where, (to_int64(url_fingerprint(url)), url))
+        row = self._db.fetch_one(_WATCHED_SQL + "fingerprint = ? AND url = ?", url_key(url))
         return None if row is None else to_watched_row(row)
 
     def iter_rows(
