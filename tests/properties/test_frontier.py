@@ -219,7 +219,7 @@ class Machine(RuleBasedStateMachine):
         # A park is told no time: the frontier goes by the last one it heard.
         self.frontier.wake_at()
         self.frontier.park_host(host, until)
-        heard = self.frontier._choice.now
+        heard = self.frontier._heap.now
         self.model.parked[host] = until if until > heard else 0.0
         if until > heard + 30 or host in self.model.remembered:
             self.model.remembered[host] = self.model.parked[host]

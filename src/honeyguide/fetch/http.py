@@ -77,8 +77,8 @@ class CurlFetcher:
             f"Accept-Encoding: {ACCEPT_ENCODING}",
         ]
         # An empty header is one that curl leaves out: its own for proxies, which nobody needs.
-        self._unsaid = ["Proxy-Connection:"] if self._plain_proxy else []
-        self._plain = [*self._lines, *self._unsaid]
+        self._removed_headers = ["Proxy-Connection:"] if self._plain_proxy else []
+        self._plain = [*self._lines, *self._removed_headers]
         self._resolver: HostResolver | None = None
         if not proxy:
             self._resolver = resolver or DnsResolver(timeout_s=settings.connect_s, clock=clock)
@@ -115,7 +115,9 @@ class CurlFetcher:
         started = self._clock()
         arrived = await self._pool.get(
             url,
-            merge_header_lines(lines, private, self._unsaid) if extra or private else self._plain,
+            merge_header_lines(lines, private, self._removed_headers)
+            if extra or private
+            else self._plain,
             resolve,
             lambda head: self._limit_body(request, head),
         )

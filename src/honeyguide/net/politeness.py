@@ -161,12 +161,11 @@ class PolitenessGate:
             return Permit("ask")
         if rules.closed:
             # Another port or scheme of the host may be in order: then only this link waits.
+            until = 0.0
             if self._open.get(name, place) == place:
                 self._open.pop(name, None)
-                return Permit(
-                    "unavailable", rules, "robots.txt could not be fetched", rules.expires
-                )
-            return Permit("unavailable", rules, "robots.txt could not be fetched")
+                until = rules.expires
+            return Permit("unavailable", rules, "robots.txt could not be fetched", until)
         if not rules.allows(url):
             return Permit("forbidden", rules, "robots.txt forbids it")
         if rules.crawl_delay is not None:
@@ -358,8 +357,8 @@ def decide_retry(
     steps = max(0, (streak if row.by_streak else tries) - 1)
     # The exponent is bounded, because a streak is not, and floats overflow.
     wait = min(MAX_WAIT_S, row.wait * row.growth ** min(steps, 20))
-    if row.obeys_retry_after and (told := parse_retry_after(retry_after, now)) is not None:
-        wait = told
+    if row.obeys_retry_after and (asked := parse_retry_after(retry_after, now)) is not None:
+        wait = asked
     rest = wait if row.delays_host else 0.0
     if row.blame and streak >= MAX_STREAK:
         rest = wait = MAX_WAIT_S

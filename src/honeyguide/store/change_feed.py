@@ -294,8 +294,8 @@ def _where_clause(
 
 def _mentions_words(change: Change, words: Sequence[str]) -> bool:
     texts = [text for edit in change.edits for text in (edit.old, edit.new)]
-    said = "\n".join((*texts, change.detail)).casefold()
-    return all(word in said for word in words)
+    text = "\n".join((*texts, change.detail)).casefold()
+    return all(word in text for word in words)
 
 
 # -- The outbox --
@@ -436,15 +436,13 @@ class NotificationOutbox:
             "GROUP BY channel ORDER BY channel"
         )
         return [
-            OutboxStatus(
-                row_checks.text_or_empty(name),
-                int(waiting),
-                int(sent),
-                int(given_up),
-                row_checks.number_or_none(failed),
-                row_checks.text_or_empty(why),
+            OutboxStatus._make(
+                (
+                    *(row_checks.text_or_empty(name), *map(int, counts)),
+                    *(row_checks.number_or_none(failed), row_checks.text_or_empty(why)),
+                )
             )
-            for name, waiting, sent, given_up, failed, why in rows
+            for name, *counts, failed, why in rows
         ]
 
 

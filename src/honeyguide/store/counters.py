@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast, get_args
 
 from honeyguide.run_status import harvest_rate
 from honeyguide.store import row_checks
-from honeyguide.store.database import Database
+from honeyguide.store.database import Database, read_sql
 from honeyguide.types import FailureKind, Url, Visit
 from honeyguide.url import host_of
 
@@ -166,26 +166,7 @@ class VisitCounter:
     def recount_relevant(self, threshold: float) -> None:
         """Count anew what is relevant, by another threshold, and what is in which language;
         verdicts stay as they are."""
-        run = self._db.execute
-        run(
-            "UPDATE visits SET relevant = typeof(verdict) IN ('real', 'integer') "
-            "AND verdict BETWEEN ? AND 1 WHERE verdict IS NOT NULL",
-            (threshold,),
-        )
-        run("DELETE FROM counters WHERE name IN ('relevant', 'tongue')")
-        run(
-            "INSERT INTO counters SELECT 'tongue', tongue, count(*) FROM visits "
-            "WHERE has_page AND typeof(tongue) = 'text' AND tongue != '' GROUP BY tongue"
-        )
-        run("INSERT INTO counters SELECT 'relevant', '', count(*) FROM visits WHERE relevant")
-        run(
-            "INSERT INTO counters SELECT 'relevant', generation, count(*) FROM visits "
-            "WHERE relevant GROUP BY generation"
-        )
-        run(
-            "UPDATE hosts SET relevant = "
-            "(SELECT count(*) FROM visits WHERE visits.host = hosts.id AND visits.relevant)"
-        )
+        self._db.execute(read_sql("recount.sql"), (threshold,))
         rows = self._db.fetch_all(
             f"SELECT relevant FROM visits WHERE {row_checks.REQUESTED_SQL} ORDER BY id"  # noqa: S608
         )
@@ -195,7 +176,6 @@ class VisitCounter:
             found += bool(relevant)
             if number <= _FINE_VISITS or number % _CURVE_STEP == 0:
                 points.append((number, found))
-        run("DELETE FROM curve")
         self._db.execute_many("INSERT INTO curve VALUES(?, ?)", points)
 
     def mark_relevant(self, relevant: Mapping[int, bool]) -> dict[str, int]:

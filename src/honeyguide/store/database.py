@@ -21,8 +21,14 @@ from honeyguide.errors import CollectionCorrupt, CollectionTooNew, DiskFull, Sto
 from honeyguide.url import url_fingerprint
 
 APPLICATION_ID = 0x484F4E59  # "HONY", so that file(1) and we know our own
-_SCHEMA_SQL = files(__package__).joinpath("schema.sql").read_text("utf-8")
-MIGRATIONS = tuple(map(str.strip, re.split(r"-- version \d+\n", _SCHEMA_SQL)[1:]))
+
+
+def read_sql(name: str) -> str:
+    """The statements in a file of this package."""
+    return files(__package__).joinpath(name).read_text("utf-8")
+
+
+MIGRATIONS = tuple(map(str.strip, re.split(r"-- version \d+\n", read_sql("schema.sql"))[1:]))
 """``MIGRATIONS[n]`` turns version n into version n + 1; version 0 is an empty file."""
 SCHEMA_VERSION = len(MIGRATIONS)
 

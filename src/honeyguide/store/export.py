@@ -15,7 +15,7 @@ from heapq import merge
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, BinaryIO, Literal, NamedTuple
+from typing import Any, BinaryIO, Literal, NamedTuple, cast
 
 from honeyguide.errors import CollectionCorrupt, ConfigError, DiskFull, StoreError
 from honeyguide.store import warc
@@ -148,15 +148,7 @@ _ROW_FIELDS = {
     "indexable": "may_index",
 }  # fmt: skip
 """Columns that have another name in the database."""
-_FORMAT_ENDINGS: dict[str, ExportFormat] = {
-    ".parquet": "parquet",
-    ".csv": "csv",
-    ".csv.gz": "csv",
-    ".jsonl": "jsonl",
-    ".jsonl.gz": "jsonl",
-    ".warc": "warc",
-    ".warc.gz": "warc",
-}
+_FORMAT_ENDINGS = (".parquet", ".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".warc", ".warc.gz")
 _USUAL_ENDINGS: dict[ExportFormat, str] = {
     "parquet": ".parquet", "csv": ".csv", "jsonl": ".jsonl", "warc": ".warc.gz",
 }  # fmt: skip
@@ -258,10 +250,10 @@ def stream_export(
 def _export_format(target: Path, wish: str) -> ExportFormat:
     """The format that was asked for, or that the file's name asks for; both must agree."""
     name = target.name.lower()
-    ending = next(
-        (e for e in sorted(_FORMAT_ENDINGS, key=len, reverse=True) if name.endswith(e)), ""
-    )
-    by_name = None if target.is_dir() else _FORMAT_ENDINGS.get(ending)
+    ending = next((e for e in _FORMAT_ENDINGS if name.endswith(e)), "")
+    by_name = None
+    if ending and not target.is_dir():
+        by_name = cast("ExportFormat", ending.split(".")[1])
     wished = next((form for form in _USUAL_ENDINGS if form == wish), None)
     if wish and wished is None:
         raise ConfigError(f"there is no export format {wish!r}; known: {', '.join(_USUAL_ENDINGS)}")

@@ -52,6 +52,9 @@ class GenerationRow:
     size: int
 
 
+_ROW_CHECKER = row_checks.RowChecker(GenerationRow, {})
+
+
 class GenerationTable:
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -107,15 +110,12 @@ class GenerationTable:
         row = self._db.fetch_one("SELECT data, name FROM generations WHERE number = ?", (number,))
         if row is None:
             raise ModelError(f"there is no generation {number}")
-        if (
-            not row[0]
-            and 1 <= number < self.next_number() - _KEPT_WHOLE
-            and number != self.live_number()
-        ):
-            raise ModelError(
-                f"only the note of generation {number} was kept, because it is too old"
-            )
         if not row[0]:
+            expired = 1 <= number < self.next_number() - _KEPT_WHOLE
+            if expired and number != self.live_number():
+                raise ModelError(
+                    f"only the note of generation {number} was kept, because it is too old"
+                )
             raise ModelError(f"only the note is left of generation {number}: it is damaged")
         return row[0], str(row[1])
 
@@ -123,16 +123,7 @@ class GenerationTable:
         rows = self._db.fetch_all(
             "SELECT number, name, note, at, length(data) FROM generations ORDER BY number"
         )
-        return [
-            GenerationRow(
-                n,
-                row_checks.text_or_empty(name),
-                row_checks.text_or_empty(note),
-                row_checks.number_or_zero(at),
-                size,
-            )
-            for n, name, note, at, size in rows
-        ]
+        return [GenerationRow(*_ROW_CHECKER(row)) for row in rows]
 
 
 def pack_strategy(name: str, strategy: Any) -> bytes:

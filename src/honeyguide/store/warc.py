@@ -312,7 +312,7 @@ class WarcArchive:
         self.warnings: list[str] = []
         self.lost = 0
         """Visits whose records were never brought to safety."""
-        self._series, self._epoch, self._kept = shelf.series, shelf.epoch, shelf.safe_names
+        self._series, self._epoch, self._safe_names = shelf.series, shelf.epoch, shelf.safe_names
         self._db = db
         self._folder = shelf.folder
         self._settings = settings
@@ -328,8 +328,8 @@ class WarcArchive:
 
     def recover(self) -> None:
         """Cut off what no transaction knows; say what is missing; go on with the last file."""
-        if self._kept is not None:
-            self._recover_remote(self._kept)
+        if self._safe_names is not None:
+            self._recover_remote(self._safe_names)
             return
         for number, name, length in self._db.fetch_all(
             "SELECT id, name, length FROM warcs ORDER BY id"
@@ -350,11 +350,11 @@ class WarcArchive:
             self._file = None
         self._length = self._committed
 
-    def _recover_remote(self, kept: frozenset[str]) -> None:
+    def _recover_remote(self, safe_names: frozenset[str]) -> None:
         """Earlier files lie elsewhere, or were lost with a machine; a new one is begun."""
         for number, name, length in self._db.fetch_all("SELECT id, name, length FROM warcs"):
             warc_path(self._folder, name)
-            if _series_number(name) == self._series and length and name not in kept:
+            if _series_number(name) == self._series and length and name not in safe_names:
                 self._short[number] = 0
                 sql = "SELECT count(*) FROM visits WHERE warc = ?"
                 self.lost += self._db.fetch_number(sql, (number,))

@@ -278,8 +278,8 @@ class WatchListTable:
         self, state: WatchedState | None = "watched", host: str | None = None, after: int = -1
     ) -> Iterator[WatchedRow]:
         """Pages of the list with a number above ``after``, read a few hundred at a time."""
-        given = {"state": state, "host": host}
-        filters = {name: value for name, value in given.items() if value is not None}
+        wanted = {"state": state, "host": host}
+        filters = {name: value for name, value in wanted.items() if value is not None}
         where = "".join(f"{name} = ? AND " for name in filters)
         sql = f"{_WATCHED_SQL}{where}id > ? ORDER BY id LIMIT ?"
         rows = self._db.iter_pages(sql, tuple(filters.values()), after=after)
