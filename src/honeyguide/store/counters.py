@@ -161,7 +161,7 @@ class VisitCounter:
             "failures = failures + ? WHERE id = ?",
             [(each.asked, each.relevant, each.failure is not None, each.host) for each in batch],
         )
-        self._db.execute_many("INSERT OR REPLACE INTO curve VALUES(?, ?)", points)
+        self._db.insert_rows("curve", points, replace=True)
 
     def recount_relevant(self, threshold: float) -> None:
         """Count anew what is relevant, by another threshold, and what is in which language;
@@ -176,7 +176,7 @@ class VisitCounter:
             found += bool(relevant)
             if number <= _FINE_VISITS or number % _CURVE_STEP == 0:
                 points.append((number, found))
-        self._db.execute_many("INSERT INTO curve VALUES(?, ?)", points)
+        self._db.insert_rows("curve", points)
 
     def mark_relevant(self, relevant: Mapping[int, bool]) -> dict[str, int]:
         """Call the pages of these visits relevant, or not, inside a transaction; every number kept

@@ -244,6 +244,15 @@ class Database:
         with self.join_transaction(), self.guard:
             self.connection.executemany(sql, rows)
 
+    def insert_rows(
+        self, table: str, rows: Sequence[Sequence[Any]], *, replace: bool = False
+    ) -> None:
+        """Insert whole rows, all in one transaction; ``replace`` those with the same key."""
+        if rows:
+            verb = "INSERT OR REPLACE" if replace else "INSERT"
+            marks = ", ".join("?" * len(rows[0]))
+            self.execute_many(f"{verb} INTO {table} VALUES({marks})", rows)
+
     def insert(self, sql: str, values: Sequence[Any]) -> int:
         """Run an INSERT; returns the id of the new row."""
         with self.guard:
@@ -274,8 +283,7 @@ class Database:
         return None if value is None else str(value)
 
     def set_meta(self, key: str, value: str) -> None:
-        with self.join_transaction():
-            self.execute("INSERT OR REPLACE INTO meta VALUES(?, ?)", (key, value))
+        self.insert_rows("meta", [(key, value)], replace=True)
 
     def iter_pages(
         self, sql: str, values: Sequence[Any] = (), size: int = 500, after: int = -1

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from heapq import merge
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, Literal, NamedTuple, cast
@@ -314,10 +315,9 @@ def _candidate_rows(store: Store, labels: EffectiveLabels, scan: bool) -> Iterat
         for row in store.visits.attempts_at(url)
         if row.has_page and not row.relevant
     ]
-    by_number = sorted(overruled, key=lambda row: row.id)
-    return merge(
-        store.visits.iter_visits(relevant=True, page=True), by_number, key=lambda row: row.id
-    )
+    by_id = attrgetter("id")
+    relevant = store.visits.iter_visits(relevant=True, page=True)
+    return merge(relevant, sorted(overruled, key=by_id), key=by_id)
 
 
 def export_rows(

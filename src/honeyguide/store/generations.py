@@ -75,10 +75,8 @@ class GenerationTable:
         """
         data = pack_strategy(name, strategy)
         with self._db.join_transaction():
-            self._db.execute(
-                "INSERT OR REPLACE INTO generations VALUES(?, ?, ?, ?, ?)",
-                (number, name, replace_surrogates(note), at, data),
-            )
+            row = number, name, replace_surrogates(note), at, data
+            self._db.insert_rows("generations", [row], replace=True)
             if live:
                 self.set_live(number)
             self._db.execute(

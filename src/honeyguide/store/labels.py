@@ -62,8 +62,7 @@ class LabelTable:
     def pass_over(self, url: Url, by: str, word: PassReason, at: float, topic: str = "") -> None:
         """This person was asked and gave no label; what they said of it before stays."""
         row = (*url_key(url), replace_surrogates(by), topic, word, at)
-        with self._db.join_transaction():
-            self._db.execute("INSERT OR REPLACE INTO passes VALUES(?, ?, ?, ?, ?, ?)", row)
+        self._db.insert_rows("passes", [row], replace=True)
 
     def list_passes(self, by: str | None = None) -> list[tuple[Url, str, PassReason]]:
         """(address, person, word) of the pages that were passed over, by one or by anybody."""

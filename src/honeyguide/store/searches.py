@@ -259,18 +259,16 @@ class SearchTable:
 
     def search_totals(self, since: float = 0.0) -> SearchTotals:
         """What was asked since that time."""
-        row = self._db.fetch_one(
+        *counts, price = self._db.fetch_all(
             # Where sum() overflows it fails; total() is a float and never does.
             "SELECT total(outcome != 'spent'), total(outcome NOT IN ('', 'spent')), "
             "count(DISTINCT CASE WHEN outcome != 'spent' THEN query END), "
             "total(max(0, min(results, ?1))), total(max(0, min(fresh, ?1))), "
             "total(CASE WHEN price BETWEEN 0 AND ?2 THEN price END) FROM searches WHERE at >= ?3",
             (MAX_RESULTS, MAX_PRICE, since),
-        )
-        if row is None:
-            return SearchTotals()
-        asked, failed, queries, results, fresh = map(int, row[:5])
-        return SearchTotals(asked, failed, queries, results, fresh, row[5])
+        )[0]
+        asked, failed, queries, results, fresh = map(int, counts)
+        return SearchTotals(asked, failed, queries, results, fresh, price)
 
     def request_query(self, query: str, by: str = "user", at: float = 0.0) -> int:
         """Leave a query for the crawl that runs; the number of the wish."""
@@ -311,7 +309,7 @@ class SearchTable:
         targets = [
             to_int64(url_fingerprint(url)) for (url,) in moves if row_checks.is_http_url(url)
         ]
-        row = self._db.fetch_one(
+        count, relevant, mean = self._db.fetch_all(
             "SELECT count(value), total(value IS NOT NULL AND good), avg(value) FROM (SELECT "  # noqa: S608
             "CASE WHEN own THEN verdict ELSE 0 END AS value, own AND relevant AS good FROM "
             "(SELECT verdict, relevant, failure IS NULL AND copy_of IS NULL AS own FROM visits "
@@ -319,12 +317,8 @@ class SearchTable:
             f"IS NULL AND fingerprint IN ({results} UNION SELECT value FROM json_each(?)) "
             "GROUP BY fingerprint)))",
             (asked, json.dumps(targets)),
-        )
-        if row is None:
-            return SearchResultStats(0, 0, 0.0)
-        return SearchResultStats(
-            row_checks.count_or_zero(row[0]), int(row[1]), row_checks.chance_or_zero(row[2])
-        )
+        )[0]
+        return SearchResultStats(count, int(relevant), row_checks.chance_or_zero(mean))
 
     def relevant_by_channel(self) -> RelevantByChannel | None:
         """Which relevant pages links led to, and which searches; None if nobody searched.

@@ -300,10 +300,7 @@ class RobotsTable:
 
     def save_robots(self, origin: str, at: float, status: int, text: str) -> None:
         data = self._codec.pack(text.encode("utf-8", "replace"))
-        with self._db.join_transaction():
-            self._db.execute(
-                "INSERT OR REPLACE INTO robots VALUES(?, ?, ?, ?)", (origin, at, status, data)
-            )
+        self._db.insert_rows("robots", [(origin, at, status, data)], replace=True)
 
     def delete_expired(self, now: float) -> None:
         """Forget what must not be used any more, and what claims to be from the future."""

@@ -38,8 +38,9 @@ class WatchFacts:
             text = json.dumps(value, separators=(",", ":"), allow_nan=False)
             if len(text) > _MAX_VALUE_CHARS:
                 raise StoreError(f"what is to be remembered of {kind} {name!r:.200} is too long")
-            sql = "INSERT OR REPLACE INTO watch_facts VALUES(?, ?, ?)"
-            self._db.execute(sql, (kind, replace_surrogates(name), text))
+            self._db.insert_rows(
+                "watch_facts", [(kind, replace_surrogates(name), text)], replace=True
+            )
 
     def get(self, kind: str, name: str) -> Any:
         """The value; None if there is none, or it is damaged."""
@@ -330,7 +331,7 @@ class WatchListTable:
     def visit_totals(self) -> WatchTotals:
         """All visits to all pages; a whole scan."""
         sql = "SELECT count(*), total(state = 'watched'), total(visits), max(visited) FROM watched"
-        pages, watched, visits, last = self._db.fetch_one(sql) or (0, 0, 0, None)
+        pages, watched, visits, last = self._db.fetch_all(sql)[0]
         return WatchTotals(
             row_checks.count_or_zero(pages),
             int(row_checks.number_or_zero(watched)),
