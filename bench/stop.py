@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 import webs
 
 from honeyguide import registry
-from honeyguide.errors import ParseError
 from honeyguide.api.chart import svg_chart
+from honeyguide.errors import ParseError
 from honeyguide.lab.graph import WebGraph
 from honeyguide.lab.simulate import simulate_crawl
 from honeyguide.lab.trials import CrawlTrial, draw_topic, open_web, trial_examples, trial_settings

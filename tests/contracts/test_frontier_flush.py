@@ -118,8 +118,8 @@ def test_a_flush_alone_is_settled_by_the_next() -> None:
     assert len(list(log.scan_entries())) == 5
     again = LinkFrontier(log, BestFirstOrder())
     assert [c.link.inlinks for c in drain(again)] == [6, 1, 1, 1, 1]
-    assert frontier._texts.written == 5
-    assert frontier._texts.fresh == []
+    assert frontier._links.written == 5
+    assert frontier._links.fresh == []
 
 
 def test_confirming_without_a_flush_does_nothing() -> None:

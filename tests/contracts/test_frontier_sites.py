@@ -156,14 +156,14 @@ def test_a_site_of_very_many_hosts_costs_no_scan(busy: int) -> None:
     frontier = LinkFrontier(MemoryFrontierLog(), BestFirstOrder(), site_busy=busy)
     frontier.push(link(f"http://h{n}.one.org/", n / 3000) for n in range(3000))
     steps = 0
-    lend = frontier._choice._unblock_site
+    lend = frontier._heap._unblock_site
 
     def counted(site: object) -> None:
         nonlocal steps
         steps += 1
         lend(site)  # type: ignore[arg-type]
 
-    frontier._choice._unblock_site = counted  # type: ignore[method-assign]
+    frontier._heap._unblock_site = counted  # type: ignore[method-assign]
     order = []
     out: list[Candidate] = []
     for now in range(3000):

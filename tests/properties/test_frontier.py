@@ -219,7 +219,7 @@ class Machine(RuleBasedStateMachine):
         # A park is told no time: the frontier goes by the last one it heard.
         self.frontier.wake_at()
         self.frontier.park_host(host, until)
-        heard = self.frontier._choice.now
+        heard = self.frontier._heap.now
         self.model.parked[host] = until if until > heard else 0.0
         if until > heard + 30 or host in self.model.remembered:
             self.model.remembered[host] = self.model.parked[host]
@@ -308,8 +308,8 @@ def small() -> object:
         patch("honeyguide.frontier.log.CHUNK_LINKS", 4),
         patch("honeyguide.frontier.log.CACHED_CHUNKS", 2),
         patch("honeyguide.frontier.log_codec.CHUNK_LINKS", 4),
-        patch("honeyguide.frontier.seen_set.MAX_NEWEST", 6),
-        patch("honeyguide.frontier.seen_set.RUN_GROWTH", 2),
+        patch("honeyguide.frontier.rows.MAX_NEWEST", 6),
+        patch("honeyguide.frontier.rows.RUN_GROWTH", 2),
         patch("honeyguide.frontier.replay.BATCH_BYTES", 200),
     ):
         yield

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.net.retry import (
+from honeyguide.net.politeness import (
     MAX_WAIT_S,
     RETRY_RULES,
     RetryDecision,

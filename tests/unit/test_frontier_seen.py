@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.frontier import seen_set
-from honeyguide.frontier.seen_set import SeenUrls
+from honeyguide.frontier import rows
+from honeyguide.frontier.rows import SeenUrls
 
 prints = st.integers(0, 2**64 - 1)
 
@@ -14,8 +14,8 @@ prints = st.integers(0, 2**64 - 1)
 @given(st.lists(st.lists(prints, max_size=40), max_size=20), st.lists(prints, max_size=20))
 def test_it_remembers_what_a_dictionary_would(batches: list[list[int]], others: list[int]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(seen_set, "MAX_NEWEST", 10)
-        patch.setattr(seen_set, "RUN_GROWTH", 3)
+        patch.setattr(rows, "MAX_NEWEST", 10)
+        patch.setattr(rows, "RUN_GROWTH", 3)
         known: dict[int, int] = {}
         tested = SeenUrls()
         for number, batch in enumerate(batches):
@@ -30,7 +30,7 @@ def test_it_remembers_what_a_dictionary_would(batches: list[list[int]], others: 
 
 
 def test_runs_stay_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(seen_set, "MAX_NEWEST", 5000)
+    monkeypatch.setattr(rows, "MAX_NEWEST", 5000)
     tested = SeenUrls()
     for first in range(0, 200_000, 5000):
         tested.add_rows([number * 7919 for number in range(first, first + 5000)], first)

@@ -27,7 +27,7 @@ def log_of(link: Link) -> MemoryFrontierLog:
     log = MemoryFrontierLog()
     frontier = LinkFrontier(log, BestFirstOrder())
     frontier.push([Candidate(GOOD, 0.5)])
-    frontier._texts.fresh[0] = link
+    frontier._links.fresh[0] = link
     frontier.flush()
     return log
 

@@ -13,7 +13,7 @@ from tests.contracts.logs import MemoryFrontierLog
 def test_a_batch_that_makes_a_host_tidy_up_loses_nothing() -> None:
     """Once a link that entered cold was swept out by a later link of the same push."""
     frontier = LinkFrontier(MemoryFrontierLog(), BestFirstOrder(), now=0.0)
-    host = frontier._choice.get_host("h")
+    host = frontier._heap.get_host("h")
     pushed, visited, score = 66, 0, 0.1
 
     def link(number: int, worth: float) -> Candidate:

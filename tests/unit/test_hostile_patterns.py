@@ -16,7 +16,7 @@ from honeyguide.errors import FetchError, ParseError
 from honeyguide.fetch import cookies, http_headers
 from honeyguide.fetch.curl import translate_curl_error
 from honeyguide.fetch.decode import to_printable
-from honeyguide.net import retry
+from honeyguide.net import politeness
 from honeyguide.net.robots import parse_robots
 from honeyguide.parse.charset import decode_body
 from honeyguide.parse.decoded import (
@@ -80,7 +80,7 @@ def header(text: str) -> None:
         header_directives([("X-Robots-Tag", said)] * 100)
         PageDirectives().and_also(said)
     language_tag(text)
-    retry.parse_retry_after(text, 0.0)
+    politeness.parse_retry_after(text, 0.0)
     for said in (text, f"a={text}", f"a=b;{text}", f"a=b; max-age={text}", f"a=b; expires={text}"):
         cookies.parse_set_cookie(said, "http://a.test/", "a.test", "a.test", 0.0)
     http_headers.is_sendable(text)

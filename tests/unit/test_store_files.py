@@ -13,7 +13,7 @@ import pytest
 from honeyguide.errors import CollectionCorrupt
 from honeyguide.store import Store, warc
 from honeyguide.store.collection_files import lock_holder
-from honeyguide.store.warc_archive import warc_path
+from honeyguide.store.warc import warc_path
 from tests.unit.store_visits import change, crawl, small, warc_files
 
 PRECIOUS = b"my precious data\n" * 1000

@@ -8,7 +8,7 @@ import pytest
 from honeyguide.errors import StoreError
 from honeyguide.store import GenerationCount, Store
 from honeyguide.store.visits import VisitRow, _visit_columns
-from honeyguide.store.warc_archive import NO_LOCATION
+from honeyguide.store.warc import NO_LOCATION
 from honeyguide.types import Link, Page, Reason, Url, Verdict, Visit
 from tests.unit.store_visits import bad, copy, good
 

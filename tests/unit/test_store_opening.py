@@ -8,7 +8,7 @@ import apsw
 import pytest
 
 from honeyguide.errors import CollectionLocked, CollectionTooNew, StoreError
-from honeyguide.store import Store, schema
+from honeyguide.store import Store, database
 from tests.unit.store_visits import good
 
 
@@ -70,9 +70,9 @@ def test_an_older_collection_is_brought_up_to_date(
 ) -> None:
     with Store.open(tmp_path, "crawl") as store:
         store.set_meta("kept", "yes")
-    monkeypatch.setattr(schema, "SCHEMA_VERSION", len(schema.MIGRATIONS) + 1)
-    steps = (*schema.MIGRATIONS, "CREATE TABLE added(x); INSERT INTO added VALUES(1)")
-    monkeypatch.setattr(schema, "MIGRATIONS", steps)
+    monkeypatch.setattr(database, "SCHEMA_VERSION", len(database.MIGRATIONS) + 1)
+    steps = (*database.MIGRATIONS, "CREATE TABLE added(x); INSERT INTO added VALUES(1)")
+    monkeypatch.setattr(database, "MIGRATIONS", steps)
     with pytest.raises(StoreError, match="older Honeyguide"):
         Store.open(tmp_path, "read")
     for mode in ("write", "crawl", "read"):

@@ -9,7 +9,7 @@ import pytest
 
 from honeyguide.store.counters import CollectionCounts
 from honeyguide.store.store import Store
-from honeyguide.store.warc_archive import WarcFolder
+from honeyguide.store.warc import WarcFolder
 from honeyguide.types import Visit
 from tests.unit.store_visits import bad, copy, good, records
 

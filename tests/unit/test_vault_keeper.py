@@ -250,7 +250,9 @@ def test_a_damaged_log_gives_an_error_and_no_database(
 def test_a_stranger_in_the_log_is_named(vault: Shaky, tmp_path: Path) -> None:
     ShardReplicator.claim(vault, 0, "first")
     (vault.path / "shard-0000" / "log" / "notes.txt").write_text("?")
-    with pytest.raises(ClusterError, match=r"notes\.txt in the vault was not written by Honeyguide"):
+    with pytest.raises(
+        ClusterError, match=r"notes\.txt in the vault was not written by Honeyguide"
+    ):
         ShardReplicator.claim(vault, 0, "second")
 
 

@@ -22,7 +22,7 @@ from honeyguide.errors import ConfigError
 from honeyguide.learning import topics as several
 from honeyguide.multi_topic import topic_names
 from honeyguide.store.labels import TopicSelection
-from honeyguide.store.open_store import open_existing_store
+from honeyguide.store.store import open_existing_store
 from honeyguide.store.visits import VisitRow
 from honeyguide.types import UNREQUESTED, Label
 

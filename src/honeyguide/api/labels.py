@@ -14,8 +14,7 @@ from honeyguide.crawl.rescore import apply_new_labels
 from honeyguide.errors import ConfigError
 from honeyguide.learning import topics
 from honeyguide.store.labels import PassReason, UndoneLabel, find_contradictions
-from honeyguide.store.open_store import open_existing_store
-from honeyguide.store.store import Store
+from honeyguide.store.store import Store, open_existing_store
 from honeyguide.types import Label, Url
 
 

@@ -30,9 +30,8 @@ from honeyguide.search.query_bandit import QueryBandit
 from honeyguide.search.query_planner import newest_taken_search, restore_query_bandit
 from honeyguide.search.session import canonical_hits, result_link
 from honeyguide.store.collection_files import lock_holder
-from honeyguide.store.open_store import open_existing_store
 from honeyguide.store.searches import SearchRow
-from honeyguide.store.store import Store
+from honeyguide.store.store import Store, open_existing_store
 from honeyguide.types import Request, Response, Url
 
 ENGINE_UNSET = (

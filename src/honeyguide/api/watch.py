@@ -22,8 +22,7 @@ from honeyguide.errors import ConfigError
 from honeyguide.learning import topics
 from honeyguide.store.change_feed import ChangeRow, OutboxStatus
 from honeyguide.store.database import OpenMode
-from honeyguide.store.open_store import open_existing_store
-from honeyguide.store.store import Store
+from honeyguide.store.store import Store, open_existing_store
 from honeyguide.store.watch_list import WatchedRow
 from honeyguide.types import Link
 from honeyguide.watch import manual_edits

@@ -451,6 +451,6 @@ def _change_facts(row: ChangeRow) -> dict[str, Any]:
 
 
 def _open_store(name: Path) -> Store:
-    from honeyguide.store.open_store import open_existing_store
+    from honeyguide.store.store import open_existing_store
 
     return open_existing_store(open_collection(name).folder, "read")

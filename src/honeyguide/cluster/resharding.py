@@ -37,7 +37,7 @@ from honeyguide.store.shards import (
     shard_folder,
 )
 from honeyguide.store.store import Store
-from honeyguide.store.warc_archive import WarcFolder
+from honeyguide.store.warc import WarcFolder
 from honeyguide.types import Candidate
 from honeyguide.url import suffix_list_digest
 

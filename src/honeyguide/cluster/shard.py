@@ -43,7 +43,7 @@ from honeyguide.protocols import Strategy
 from honeyguide.store.generations import unpack_strategy
 from honeyguide.store.shards import SPLIT_KEY, mismatch_message
 from honeyguide.store.store import Store
-from honeyguide.store.warc_archive import WarcFolder
+from honeyguide.store.warc import WarcFolder
 from honeyguide.types import Candidate, Link, Url, Visit
 from honeyguide.url import suffix_list_digest
 

@@ -32,7 +32,7 @@ from honeyguide.crawl.status import Report
 from honeyguide.errors import StorageUnreachable
 from honeyguide.store.collection_files import lock_holder
 from honeyguide.store.store import Store
-from honeyguide.store.warc_archive import WarcFolder
+from honeyguide.store.warc import WarcFolder
 
 # -- Checkpoints: what depends on a transaction is sent only when the vault has the transaction --
 #

@@ -51,7 +51,7 @@ from honeyguide.net.robots import RobotsCache
 from honeyguide.protocols import Fetcher, Frontier, Strategy
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
-from honeyguide.store.warc_archive import WarcFolder
+from honeyguide.store.warc import WarcFolder
 from honeyguide.text.vectors import TopicProfile
 from honeyguide.types import UNREQUESTED, Candidate, Example, Link, Request, Url, Verdict, Visit
 from honeyguide.url import domain_of

@@ -15,7 +15,7 @@ from honeyguide.config.settings import Settings
 from honeyguide.errors import FetchError, ParseError
 from honeyguide.languages.gate import LanguageGate, judge_page, worth_to_links
 from honeyguide.links.ranking import is_sitemap
-from honeyguide.net.retry import decide_retry
+from honeyguide.net.politeness import decide_retry
 from honeyguide.parse.decoded import WantedFilter, all_wanted
 from honeyguide.parse.read import parse_page
 from honeyguide.protocols import Strategy

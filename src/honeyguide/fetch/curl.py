@@ -199,18 +199,18 @@ class IdleTimeout:
 
     def __init__(self, limit: float) -> None:
         self._limit = limit
-        self._last_heard: dict[asyncio.Future[Any], LastActivity] = {}
+        self._active_at: dict[asyncio.Future[Any], LastActivity] = {}
         self._timer: asyncio.TimerHandle | None = None
 
     def watch_future(self, future: asyncio.Future[Any], last_activity: LastActivity) -> None:
         """Cancel this future when nothing comes for too long."""
-        self._last_heard[future] = last_activity
+        self._active_at[future] = last_activity
         if self._timer is None:
             self._timer = future.get_loop().call_later(self._limit, self._check_idle)
 
     def stop_watching(self, future: asyncio.Future[Any]) -> bool:
         """No longer watched. Whether it was too long, and the future cancelled therefore."""
-        return self._last_heard.pop(future, None) is None
+        return self._active_at.pop(future, None) is None
 
     def stop(self) -> None:
         if self._timer is not None:
@@ -222,13 +222,13 @@ class IdleTimeout:
         self._timer = None
         soonest, loop = self._limit, asyncio.get_running_loop()
         now = loop.time()
-        for future, last_activity in list(self._last_heard.items()):
+        for future, last_activity in list(self._active_at.items()):
             left = last_activity(now) + self._limit - now
             if left > 0:
                 soonest = min(soonest, left)
             elif future.cancel():
-                del self._last_heard[future]
-        if self._last_heard:
+                del self._active_at[future]
+        if self._active_at:
             self._timer = loop.call_later(soonest, self._check_idle)
 
 
@@ -341,8 +341,8 @@ class CurlTransfer:
         self._chunks: list[bytes] = []
         self._sockets: list[socket.socket] = []
         self._lines: list[str] | None = None
-        self._began = self._last_heard = 0.0
-        self._lines_heard = 0
+        self._began = self._active_at = 0.0
+        self._lines_seen = 0
         self._reset_state()
         for option, value in _curl_settings(options):
             self.curl.setopt(option, value)
@@ -355,8 +355,8 @@ class CurlTransfer:
     ) -> None:
         self._url = url
         self._admit = admit
-        self._began = self._last_heard = time.monotonic()
-        self._lines_heard = 0
+        self._began = self._active_at = time.monotonic()
+        self._lines_seen = 0
         self.curl.setopt(pycurl.URL, url)
         if lines is not self._lines:
             self.curl.setopt(pycurl.HTTPHEADER, lines)
@@ -366,14 +366,14 @@ class CurlTransfer:
 
     def last_activity(self, now: float) -> float:
         """When something last came, or the request went out. For the head, when first asked."""
-        if len(self._received) > self._lines_heard:
-            self._lines_heard = len(self._received)
-            self._last_heard = now
+        if len(self._received) > self._lines_seen:
+            self._lines_seen = len(self._received)
+            self._active_at = now
         elif not self._received:
             # While it is still connecting, which has a limit of its own, nothing is missed.
             sent = self.curl.getinfo(pycurl.PRETRANSFER_TIME)
-            self._last_heard = self._began + sent if sent else now
-        return self._last_heard
+            self._active_at = self._began + sent if sent else now
+        return self._active_at
 
     def finish_response(self) -> CurlResponse:
         """The answer is complete, or as complete as we wanted it."""
@@ -432,7 +432,7 @@ class CurlTransfer:
         if self._head is None and not self._read_head():
             return 0
         room = self._room
-        self._last_heard = time.monotonic()
+        self._active_at = time.monotonic()
         self._size += len(chunk)
         if len(self._chunks) > _MAX_PIECES:
             self._failure = ProtocolError(self._url, f"the body comes in over {_MAX_PIECES} pieces")

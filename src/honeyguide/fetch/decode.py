@@ -7,6 +7,7 @@ recognised by one byte too many and never inflated.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final, cast
 
 import brotli
@@ -115,10 +116,8 @@ def _decode_gzip(data: bytes, most: int) -> DecodedBody:
 
 def _decode_deflate(data: bytes, most: int) -> DecodedBody:
     """With a zlib wrapper as the standard says, or raw as some servers send it."""
-    try:
+    with suppress(*_ISAL_ERRORS):
         return _inflate_zlib(data, most, 15)
-    except _ISAL_ERRORS:
-        pass
     try:
         return _inflate_zlib(data, most, -15)
     except _ISAL_ERRORS as error:

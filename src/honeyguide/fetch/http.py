@@ -27,22 +27,11 @@ from honeyguide.url import authority_of, host_of, is_ip, path_of
 
 __all__ = ["READABLE_TYPES", "CurlFetcher", "HostResolver", "make_user_agent"]
 
-READABLE_TYPES: Final = frozenset(
-    (
-        "",
-        "text/html",
-        "application/xhtml+xml",
-        "text/plain",
-        "application/xml",
-        "text/xml",
-        "application/rss+xml",
-        "application/atom+xml",
-    )
-)
-"""Media types whose bodies we read; of an answer without a type we see what comes."""
-
 _PAGE_TYPES = frozenset(("", "text/html", "application/xhtml+xml", "text/plain"))
 """Types under the cap for pages; every other may be as large as a document."""
+_FEED_TYPES = ("application/xml", "text/xml", "application/rss+xml", "application/atom+xml")
+READABLE_TYPES: Final = _PAGE_TYPES.union(_FEED_TYPES)
+"""Media types whose bodies we read; of an answer without a type we see what comes."""
 
 _ASIDE_BYTES = 65_536
 """Most that is kept of a body that is no page: redirects and refusals."""
@@ -88,8 +77,8 @@ class CurlFetcher:
             f"Accept-Encoding: {ACCEPT_ENCODING}",
         ]
         # An empty header is one that curl leaves out: its own for proxies, which nobody needs.
-        self._unsaid = ["Proxy-Connection:"] if self._plain_proxy else []
-        self._plain = [*self._lines, *self._unsaid]
+        self._removed_headers = ["Proxy-Connection:"] if self._plain_proxy else []
+        self._plain = [*self._lines, *self._removed_headers]
         self._resolver: HostResolver | None = None
         if not proxy:
             self._resolver = resolver or DnsResolver(timeout_s=settings.connect_s, clock=clock)
@@ -126,7 +115,9 @@ class CurlFetcher:
         started = self._clock()
         arrived = await self._pool.get(
             url,
-            merge_header_lines(lines, private, self._unsaid) if extra or private else self._plain,
+            merge_header_lines(lines, private, self._removed_headers)
+            if extra or private
+            else self._plain,
             resolve,
             lambda head: self._limit_body(request, head),
         )

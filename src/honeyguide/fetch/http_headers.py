@@ -145,10 +145,10 @@ def secret_header_lines(request: Request) -> list[str]:
     return [f"{name}: {value}" for name, value in request.headers]
 
 
-def merge_header_lines(lines: list[str], private: list[str], unsaid: list[str]) -> list[str]:
+def merge_header_lines(lines: list[str], private: list[str], removed: list[str]) -> list[str]:
     """Every header of a request; a private one replaces ours of its name."""
     replaced = {_header_name(line) for line in private}
-    return [*(line for line in lines if _header_name(line) not in replaced), *private, *unsaid]
+    return [*(line for line in lines if _header_name(line) not in replaced), *private, *removed]
 
 
 def _header_name(line: str) -> str:

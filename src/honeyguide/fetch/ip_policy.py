@@ -31,6 +31,15 @@ _NAMED_NETWORKS: tuple[tuple[IPv4Network | IPv6Network, str], ...] = (
 )
 """What the standard library's properties do not cover, or not in every version we support."""
 
+_NAMED_PROPERTIES = {
+    "is_loopback": "a loopback address",
+    "is_unspecified": "the unspecified address",
+    "is_link_local": "a link-local address",
+    "is_multicast": "a multicast address",
+    "is_private": "a private address",
+    "is_reserved": "a reserved address",
+}
+"""The standard library's properties of an address that is not public."""
 _NAT64 = IPv6Network("64:ff9b::/96")
 _IPV4_COMPATIBLE = IPv6Network("::/96")
 
@@ -82,19 +91,10 @@ def _address_reason(address: IPv4Address | IPv6Address) -> str:
     for network, reason in _NAMED_NETWORKS:
         if address.version == network.version and address in network:
             return reason
-    for holds, reason in (
-        (address.is_loopback, "a loopback address"),
-        (address.is_unspecified, "the unspecified address"),
-        (address.is_link_local, "a link-local address"),
-        (address.is_multicast, "a multicast address"),
-    ):
-        if holds:
+    for name, reason in _NAMED_PROPERTIES.items():
+        if getattr(address, name):
             return reason
-    if address.is_private:
-        return "a private address"
-    if address.is_reserved or not address.is_global:
-        return "a reserved address"
-    return ""
+    return "" if address.is_global else "a reserved address"
 
 
 def _embedded_ipv4(address: IPv6Address) -> IPv4Address | None:

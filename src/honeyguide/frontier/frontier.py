@@ -19,7 +19,7 @@ from honeyguide.frontier.host_queues import HostHeap, HostLinkQueue, SiteLimits
 from honeyguide.frontier.log import MIN_LOGGED_PARK_S, FrontierLogWriter, LinkStore
 from honeyguide.frontier.log_codec import LogCodec
 from honeyguide.frontier.order import BulkOrder
-from honeyguide.frontier.seen_set import SeenUrls
+from honeyguide.frontier.rows import SeenUrls
 from honeyguide.frontier.waiting_links import RerankSweep, WaitingLinks
 from honeyguide.protocols import FrontierLog, RankFunction
 from honeyguide.types import Candidate, Link, Url
@@ -129,32 +129,32 @@ class LinkFrontier:
         self._merge = merge
         self._rows = rows = columns.FrontierRows()
         self._seen = SeenUrls()
-        self._sites = SiteLimits(site_links, site_hosts, site_busy)
-        self._choice = HostHeap(rows, now, self._sites)
-        self._waiting = WaitingLinks(rows, self._choice, order)
+        self._site_limits = SiteLimits(site_links, site_hosts, site_busy)
+        self._heap = HostHeap(rows, now, self._site_limits)
+        self._waiting = WaitingLinks(rows, self._heap, order)
         codec = LogCodec()
-        self._texts = LinkStore(log, codec)
+        self._links = LinkStore(log, codec)
         self._rerank = RerankSweep()
         self.dropped = 0
         """Links refused because their site was full; one that is found again counts again."""
-        due = replay.replay_log(log, codec, rows, self._seen, self._choice, self._texts)
-        replay.count_site_links(rows, self._choice)
-        self._scribe = FrontierLogWriter(log, codec, self._texts, rows, len(self._choice.hosts))
-        self._parked = {host.number for host in self._choice.hosts if host.parked > now}
+        due = replay.replay_log(log, codec, rows, self._seen, self._heap, self._links)
+        replay.count_site_links(rows, self._heap)
+        self._log_writer = FrontierLogWriter(log, codec, self._links, rows, len(self._heap.hosts))
+        self._parked = {host.number for host in self._heap.hosts if host.parked > now}
         """Hosts that are parked according to the log."""
         waiting = rows.waiting_rows()
         self._count = len(waiting)
         self._waiting.set_ranks(waiting)
         self._waiting.deferred = replay.defer_retries(rows, due, now)
-        replay.delay_asked_hosts(rows, self._choice, now + delay)
-        replay.fill_queues(rows, self._choice)
+        replay.delay_asked_hosts(rows, self._heap, now + delay)
+        replay.fill_queues(rows, self._heap)
 
     def __len__(self) -> int:
         return self._count
 
     def push(self, candidates: Iterable[Candidate]) -> int:
         if len(due_rows := self._rerank.next_rows(self._rows)):
-            self._rescore_rows(due_rows, self._texts.get_links(due_rows), self._rerank.rank)
+            self._rescore_rows(due_rows, self._links.get_links(due_rows), self._rerank.rank)
         batch = list(candidates)
         if not batch:
             return 0
@@ -184,27 +184,27 @@ class LinkFrontier:
         rows = self._seen.find_rows([url_fingerprint(url) for url in urls])
         state = self._rows.state.item
         wanted = [row < 0 or state(row) < columns.BUSY for row in rows]
-        if self._sites.limited:
+        if self._site_limits.limited:
             for at, row in enumerate(rows):
-                if row < 0 and not self._choice.has_room_for(urls[at]):
+                if row < 0 and not self._heap.has_room_for(urls[at]):
                     wanted[at] = False
                     self.dropped += 1
         return wanted
 
     def pop(self, now: float) -> Candidate | None:
-        self._choice.now = now
+        self._heap.now = now
         self._waiting.recall_due(now)
-        code = self._choice.take_best(now)
+        code = self._heap.take_best(now)
         if code is None:
             return None
         row, rows = code & columns.ROW_MASK, self._rows
         rows.state[row] = columns.BUSY
         self._count -= 1
         self._order.mark_served(columns.key_from_rank(code >> 32))
-        link = self._texts.get_checked_link(row, self._choice.hosts[rows.host[row]].name)
-        self._texts.forget_row(row)
+        link = self._links.get_checked_link(row, self._heap.hosts[rows.host[row]].name)
+        self._links.forget_row(row)
         inlinks = min(
-            int(rows.inlinks[row]) + self._scribe.changes.again.get(row, 0), columns.MAX_COUNT
+            int(rows.inlinks[row]) + self._log_writer.changes.again.get(row, 0), columns.MAX_COUNT
         )
         if link.inlinks != inlinks:
             link = link.with_inlinks(inlinks)
@@ -214,8 +214,8 @@ class LinkFrontier:
     def finish(self, candidate: Candidate, now: float, rest: float) -> None:
         row = self._popped_row(candidate)
         self._rows.state[row] = columns.DONE
-        self._scribe.changes.done.append(row)
-        self._choice.free_host(self._choice.hosts[self._rows.host[row]], now, rest)
+        self._log_writer.changes.done.append(row)
+        self._heap.free_host(self._heap.hosts[self._rows.host[row]], now, rest)
 
     def retry(self, candidate: Candidate, now: float, rest: float, at: float) -> None:
         row = self._popped_row(candidate)
@@ -225,80 +225,80 @@ class LinkFrontier:
     def defer(self, candidate: Candidate, now: float, rest: float, at: float) -> None:
         row = self._popped_row(candidate)
         tries = int(self._rows.tries[row])
-        self._scribe.changes.tried[row] = tries, at
+        self._log_writer.changes.tried[row] = tries, at
         self._waiting.defer_row(row, at)
         self._count += 1
-        self._choice.free_host(self._choice.hosts[self._rows.host[row]], now, rest)
+        self._heap.free_host(self._heap.hosts[self._rows.host[row]], now, rest)
 
     def claim_host(self, host: str, now: float) -> float:
-        return self._choice.claim_host(self._choice.get_host(host), now)
+        return self._heap.claim_host(self._heap.get_host(host), now)
 
     def release_host(self, host: str, now: float, rest: float) -> None:
-        self._choice.free_host(self._choice.get_host(host), now, rest)
+        self._heap.free_host(self._heap.get_host(host), now, rest)
 
     def park_host(self, host: str, until: float) -> None:
-        known, now = self._choice.get_host(host), self._choice.now
+        known, now = self._heap.get_host(host), self._heap.now
         known.parked = until if until > now else 0.0
-        self._choice.place_host(known)
+        self._heap.place_host(known)
         if until > now + MIN_LOGGED_PARK_S:
             self._parked.add(known.number)
         elif known.number not in self._parked:
             return
         else:
             self._parked.discard(known.number)
-        self._scribe.changes.parked[known.number] = known.parked
+        self._log_writer.changes.parked[known.number] = known.parked
 
     def rerank_all(self, rank: RankFunction) -> None:
         """Rank the best links now, the others step by step as links are pushed."""
         most = self._rerank.begin_sweep(rank, self._rows.count)
         if self._count > most:
-            front = np.unique(np.array(self._choice.leading_rows(most), np.intp))
+            front = np.unique(np.array(self._heap.leading_rows(most), np.intp))
             front = front[self._rows.state[front] < columns.BUSY]
         else:
             front = self._rows.waiting_rows()
             self._rerank.end_sweep()
-        self._rescore_rows(front, self._texts.get_kept_links(front), rank)
+        self._rescore_rows(front, self._links.get_kept_links(front), rank)
 
     def rerank_some(self, rank: RankFunction, urls: Sequence[Url], ahead: int) -> None:
         rows = np.array(self._seen.find_rows([url_fingerprint(url) for url in urls]), np.intp)
-        leading = np.array(self._choice.leading_rows(ahead), np.intp)
+        leading = np.array(self._heap.leading_rows(ahead), np.intp)
         chosen = np.unique(np.concatenate((rows, leading)))
         chosen = chosen[chosen >= 0]
         chosen = chosen[self._rows.state[chosen] < columns.BUSY]
-        self._rescore_rows(chosen, self._texts.get_kept_links(chosen), rank)
+        self._rescore_rows(chosen, self._links.get_kept_links(chosen), rank)
 
     def wake_at(self) -> float | None:
         """As the protocol says; infinity if all waiting links are parked for ever or their hosts
         busy."""
         if not self._count:
             return None
-        free = self._choice.wake_at()
+        free = self._heap.wake_at()
         due = self._waiting.deferred[0][0] if self._waiting.deferred else inf
         return due if free is None else min(free, due)
 
     def flush(self) -> None:
-        self._scribe.flush_changes(self._choice.hosts)
+        self._log_writer.flush_changes(self._heap.hosts)
 
     def confirm_flush(self) -> None:
-        self._scribe.confirm_flush()
+        self._log_writer.confirm_flush()
 
     def iter_hosts(self) -> Iterator[HostView]:
         """The state of every host."""
         rows = self._rows
-        waiting = np.bincount(rows.host[rows.waiting_rows()], minlength=len(self._choice.hosts))
-        for host, count in zip(self._choice.hosts, waiting.tolist(), strict=True):
-            yield _host_view(host, count, self._choice.now)
+        waiting = np.bincount(rows.host[rows.waiting_rows()], minlength=len(self._heap.hosts))
+        for host, count in zip(self._heap.hosts, waiting.tolist(), strict=True):
+            yield _host_view(host, count, self._heap.now)
 
     def get_overview(self, now: float, hosts: int, top: int) -> FrontierOverview:
         """A summary with so many hosts and links."""
-        return overview_of(self._rows, self._choice, self._texts, now, hosts, top)
+        return overview_of(self._rows, self._heap, self._links, now, hosts, top)
 
     def _admit_hosts(self, new: dict[int, Candidate]) -> list[HostLinkQueue]:
         """The hosts of new links, after links without room at their site were dropped."""
         links = [candidate.link for candidate in new.values()]
-        if not self._sites.limited:
-            return self._choice.hosts_of_urls([link.url for link in links])
-        found = self._choice.admit_links(links)
+        if not self._site_limits.limited:
+            return self._heap.hosts_of_urls([link.url for link in links])
+        found = self._heap.admit_links(links)
         if None in found:
             for mark, host in zip(list(new), found, strict=True):
                 if host is None:
@@ -320,18 +320,18 @@ class LinkFrontier:
             columns.HOT,
         )
         self._seen.add_rows(prints, new.start)
-        self._scribe.changes.prints += prints
-        self._texts.fresh += links
+        self._log_writer.changes.prints += prints
+        self._links.fresh += links
         self._count += len(links)
         for row, link in enumerate(links, new.start):
             if link.inlinks > 1:
-                self._scribe.changes.again[row] = link.inlinks - 1
+                self._log_writer.changes.again[row] = link.inlinks - 1
         self._waiting.enter_rows(new.start, hosts)
 
     def _count_again(self, again: list[tuple[int, float]]) -> None:
         """Links that were found before: one more inlink, perhaps a better score."""
         rows = self._rows
-        seen = self._scribe.changes.again
+        seen = self._log_writer.changes.again
         for row, _ in again:
             seen[row] = seen.get(row, 0) + 1
         if self._merge == "max":
@@ -350,7 +350,7 @@ class LinkFrontier:
             )
             merged = max(old, score) if self._merge == "max" else 1 - (1 - old) * (1 - score)
             if merged > old:
-                self._scribe.changes.raised[row] = merged
+                self._log_writer.changes.raised[row] = merged
                 self._waiting.raise_score(row, merged)
 
     def _rescore_rows(
@@ -359,7 +359,7 @@ class LinkFrontier:
         """New scores for these waiting rows, from their links with present inlinks."""
         if not links:
             return
-        again = self._scribe.changes.again
+        again = self._log_writer.changes.again
         counts = self._rows.inlinks[chosen].tolist()
         if again:
             pairs = zip(counts, chosen.tolist(), strict=True)

@@ -41,10 +41,7 @@ class PendingChanges:
         """Host → until when."""
 
     def __bool__(self) -> bool:
-        return bool(
-            self.prints or self.again or self.counted or self.raised
-            or self.done or self.tried or self.parked
-        )  # fmt: skip
+        return any(vars(self).values())
 
     def prepend_failed(self, failed: PendingChanges) -> None:
         """Take back earlier events that a transaction did not keep."""

@@ -19,7 +19,7 @@ from honeyguide.frontier import rows as columns
 from honeyguide.frontier.host_queues import HOT_LIMIT, HostHeap, SiteLimits, hot_share
 from honeyguide.frontier.log import ENTRY_LINKS, LinkStore
 from honeyguide.frontier.log_codec import CHUNK_LINKS, LogCodec, LogEntry, index_size
-from honeyguide.frontier.seen_set import SeenUrls
+from honeyguide.frontier.rows import SeenUrls
 from honeyguide.protocols import FrontierLog
 from honeyguide.types import Link, Url
 from honeyguide.url import url_fingerprint

@@ -59,13 +59,13 @@ class RobotsGroup:
     @property
     def minimal_text(self) -> str:
         """The shortest robots.txt that says the same to everybody."""
-        said = [f"{'Allow' if allow else 'Disallow'}:{value}" for allow, value in self.lines]
+        lines = [f"{'Allow' if allow else 'Disallow'}:{value}" for allow, value in self.lines]
         if self.delay is not None:
-            said.append(f"Crawl-delay:{self.delay!r}")
-        if said:
-            said.insert(0, "User-agent:*")
-        said += (f"Sitemap:{url}" for url in self.sitemaps)
-        return "\n".join(said)
+            lines.append(f"Crawl-delay:{self.delay!r}")
+        if lines:
+            lines.insert(0, "User-agent:*")
+        lines += (f"Sitemap:{url}" for url in self.sitemaps)
+        return "\n".join(lines)
 
 
 @dataclass(slots=True)
@@ -93,7 +93,7 @@ def parse_group(text: str, agent: str, origin: str) -> RobotsGroup:
     """What the file says to the agent of this name: its own group, or else everybody's."""
     own, everybody = _GroupBuilder(), _GroupBuilder()
     sitemaps: dict[Url, None] = {}
-    ours = theirs = told = naming = False
+    ours = theirs = found_own = naming = False
     # Twice as much, because our own way of writing may be longer than what was read first.
     text = text[: 2 * MAX_FILE_CHARS]
     # Half a byte-order mark decodes to replacement characters; both kinds are skipped.
@@ -107,7 +107,7 @@ def parse_group(text: str, agent: str, origin: str) -> RobotsGroup:
             if value.startswith("*") and value[1:2] in ("", " ", "\t"):
                 theirs = True
             elif token is not None and token[0].lower() == agent.lower():
-                ours = told = True
+                ours = found_own = True
         elif word in _SITEMAP_WORDS:
             url = canonical_url(value, Url(f"{origin}/")) if len(value) <= MAX_URL_CHARS else None
             if url is not None and len(url) <= MAX_URL_CHARS and len(sitemaps) < MAX_SITEMAPS:
@@ -118,11 +118,11 @@ def parse_group(text: str, agent: str, origin: str) -> RobotsGroup:
                 own.add_line(word, value)
             if theirs:
                 everybody.add_line(word, value)
-    heard = own if told else everybody
-    said = tuple(heard.lines)
-    if heard.full:
-        said = tuple(dict.fromkeys((*said[: MAX_RULES - 1], (False, "/"))))
-    return RobotsGroup(said, heard.delay, tuple(sitemaps))
+    chosen = own if found_own else everybody
+    lines = tuple(chosen.lines)
+    if chosen.full:
+        lines = tuple(dict.fromkeys((*lines[: MAX_RULES - 1], (False, "/"))))
+    return RobotsGroup(lines, chosen.delay, tuple(sitemaps))
 
 
 def _parse_directive(line: str) -> tuple[str, str]:
@@ -404,12 +404,12 @@ class RobotsCache:
     def load_text(self, origin: str, fetched_at: float, status: int, text: str) -> RobotsRules:
         """Take in what a site's robots.txt said, whole or as :meth:`dump_entry` gave it."""
         group = parse_group(text if 200 <= status < 300 else "", self._agent, origin)
-        self.restore_entry(origin, fetched_at, status, group.minimal_text)
-        return self._prepare_rules(
-            origin, CachedRobotsFile(fetched_at, status, group.minimal_text), group
-        )
+        entry = self.restore_entry(origin, fetched_at, status, group.minimal_text)
+        return self._prepare_rules(origin, entry, group)
 
-    def restore_entry(self, origin: str, fetched_at: float, status: int, text: str) -> None:
+    def restore_entry(
+        self, origin: str, fetched_at: float, status: int, text: str
+    ) -> CachedRobotsFile:
         """Take in an entry as :meth:`dump_entry` gave it, however old it is; read when first
         needed."""
         self._forget_origin(origin)
@@ -420,6 +420,7 @@ class RobotsCache:
             self._forget_origin(next(iter(self._entries)))
         while self._characters > MAX_CHARACTERS:
             self._forget_origin(self._eviction_candidate(origin))
+        return entry
 
     def dump_entry(self, origin: str) -> tuple[str, float, int, str] | None:
         """An entry for the store: origin, time, status, text; None if it is forgotten."""
@@ -432,9 +433,8 @@ class RobotsCache:
         if entry.closed:
             rules = RobotsRules(expires=entry.expires, closed=True)
         else:
-            rules = rules_from_group(
-                group or parse_group(entry.text, self._agent, origin), entry.expires
-            )
+            group = group or parse_group(entry.text, self._agent, origin)
+            rules = rules_from_group(group, entry.expires)
         if origin in self._entries:
             self._ready[origin] = rules
             self._weight += entry.weight

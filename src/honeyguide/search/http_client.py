@@ -20,7 +20,7 @@ from honeyguide.errors import ConfigError, FetchError, SearchError, SearchFailur
 from honeyguide.fetch.decode import to_printable
 from honeyguide.fetch.ip_policy import is_loopback_host
 from honeyguide.net.polite_fetch import RequestPacer
-from honeyguide.net.retry import MAX_WAIT_S, parse_retry_after
+from honeyguide.net.politeness import MAX_WAIT_S, parse_retry_after
 from honeyguide.protocols import Fetcher
 from honeyguide.search.credentials import ApiKey, xdg_folder
 from honeyguide.search.engine import (

@@ -16,10 +16,9 @@ from honeyguide.search.composer import QueryComposer
 from honeyguide.search.phrases import MAX_REASON_PAGES
 from honeyguide.search.query import Query, fold_term, parse_query
 from honeyguide.search.query_bandit import QueryBandit, QuerySuggestion
-from honeyguide.store.open_store import open_existing_store
 from honeyguide.store.row_checks import parse_decimal
 from honeyguide.store.searches import TAKEN_KEY, SearchResultRow, SearchRow
-from honeyguide.store.store import Store
+from honeyguide.store.store import Store, open_existing_store
 from honeyguide.store.visits import VisitRow
 from honeyguide.types import Page, Url, Visit
 

@@ -13,9 +13,9 @@ from honeyguide.change import Change, ChangeKind, PageEdit
 from honeyguide.errors import CollectionCorrupt
 from honeyguide.store import row_checks
 from honeyguide.store.codec import TextCodec, replace_surrogates
-from honeyguide.store.database import Database, SqlRow, to_int64
+from honeyguide.store.database import Database, SqlRow, url_key
 from honeyguide.types import Url
-from honeyguide.url import host_of, url_fingerprint
+from honeyguide.url import host_of
 
 _MAX_EDITS = 500
 _BLOCK_CHARS = 4_000
@@ -143,7 +143,7 @@ class ChangeFeed:
     def append(self, change: Change, old: int | None = None, new: int | None = None) -> int:
         """Its number. Append in the transaction that stores the version."""
         row = (
-            *(change.url, to_int64(url_fingerprint(change.url)), host_of(change.url)),
+            *(*url_key(change.url), host_of(change.url)),
             *(change.at, change.since, f" {' '.join(change.kinds)} "),
             min(1.0, max(0.0, change.significance)),
             *(change.masked, replace_surrogates(change.detail)[:_DETAIL_CHARS], old, new),
@@ -151,7 +151,7 @@ class ChangeFeed:
         )
         with self._db.join_transaction():
             return self._db.insert(
-                "INSERT INTO changes(url, fingerprint, host, at, since, kinds, significance, "
+                "INSERT INTO changes(fingerprint, url, host, at, since, kinds, significance, "
                 "masked, detail, old, new, edits) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 row,
             )
@@ -284,11 +284,7 @@ def _where_clause(
         (until is not None, "at < ?", (until,)),
         (bool(kinds), f"({any_kind})", [f" {kind} " for kind in kinds]),
         (significance > 0, "significance >= ?", (significance,)),
-        (
-            url is not None,
-            "fingerprint = ? AND url = ?",
-            (to_int64(url_fingerprint(url or "")), url),
-        ),
+        (url is not None, "fingerprint = ? AND url = ?", url_key(url or "")),
         (host is not None, "host = ?", (host,)),
     ]
     chosen = [(sql, values) for wanted, sql, values in conditions if wanted]
@@ -298,8 +294,8 @@ def _where_clause(
 
 def _mentions_words(change: Change, words: Sequence[str]) -> bool:
     texts = [text for edit in change.edits for text in (edit.old, edit.new)]
-    said = "\n".join((*texts, change.detail)).casefold()
-    return all(word in said for word in words)
+    text = "\n".join((*texts, change.detail)).casefold()
+    return all(word in text for word in words)
 
 
 # -- The outbox --
@@ -425,12 +421,12 @@ class NotificationOutbox:
 
     def wake_at(self, channel: str) -> float | None:
         """When something may next be sent; None: nothing is queued."""
-        row = self._db.fetch_one(
+        when = self._db.fetch_value(
             "SELECT min(next) FROM outbox INDEXED BY outbox_next "
             "WHERE channel = ? AND sent IS NULL AND typeof(change) = 'integer'",
             (channel,),
         )
-        return None if row is None else row_checks.number_or_none(row[0])
+        return row_checks.number_or_none(when)
 
     def channel_status(self) -> list[OutboxStatus]:
         """Every channel that something was queued for; a whole scan."""
@@ -440,15 +436,13 @@ class NotificationOutbox:
             "GROUP BY channel ORDER BY channel"
         )
         return [
-            OutboxStatus(
-                row_checks.text_or_empty(name),
-                int(waiting),
-                int(sent),
-                int(given_up),
-                row_checks.number_or_none(failed),
-                row_checks.text_or_empty(why),
+            OutboxStatus._make(
+                (
+                    *(row_checks.text_or_empty(name), *map(int, counts)),
+                    *(row_checks.number_or_none(failed), row_checks.text_or_empty(why)),
+                )
             )
-            for name, waiting, sent, given_up, failed, why in rows
+            for name, *counts, failed, why in rows
         ]
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast, get_args
 
 from honeyguide.run_status import harvest_rate
 from honeyguide.store import row_checks
-from honeyguide.store.database import Database
+from honeyguide.store.database import Database, read_sql
 from honeyguide.types import FailureKind, Url, Visit
 from honeyguide.url import host_of
 
@@ -110,13 +110,12 @@ class VisitCounter:
         name = host_of(url)
         number = self._hosts.get(name)
         if number is None:
-            row = self._db.fetch_one("SELECT id FROM hosts WHERE name = ?", (name,))
-            if row is None:
-                self._db.execute("INSERT INTO hosts VALUES(NULL, ?, 0, 0, 0)", (name,))
-                row = self._db.fetch_one("SELECT last_insert_rowid()")
+            number = self._db.fetch_value("SELECT id FROM hosts WHERE name = ?", (name,))
+            if number is None:
+                number = self._db.insert("INSERT INTO hosts VALUES(NULL, ?, 0, 0, 0)", (name,))
             if len(self._hosts) >= _KNOWN_HOSTS:
                 self._hosts.clear()
-            number = self._hosts[name] = int(row[0]) if row else 0
+            self._hosts[name] = number
         return number
 
     def rollback(self) -> None:
@@ -162,31 +161,12 @@ class VisitCounter:
             "failures = failures + ? WHERE id = ?",
             [(each.asked, each.relevant, each.failure is not None, each.host) for each in batch],
         )
-        self._db.execute_many("INSERT OR REPLACE INTO curve VALUES(?, ?)", points)
+        self._db.insert_rows("curve", points, replace=True)
 
     def recount_relevant(self, threshold: float) -> None:
         """Count anew what is relevant, by another threshold, and what is in which language;
         verdicts stay as they are."""
-        run = self._db.execute
-        run(
-            "UPDATE visits SET relevant = typeof(verdict) IN ('real', 'integer') "
-            "AND verdict BETWEEN ? AND 1 WHERE verdict IS NOT NULL",
-            (threshold,),
-        )
-        run("DELETE FROM counters WHERE name IN ('relevant', 'tongue')")
-        run(
-            "INSERT INTO counters SELECT 'tongue', tongue, count(*) FROM visits "
-            "WHERE has_page AND typeof(tongue) = 'text' AND tongue != '' GROUP BY tongue"
-        )
-        run("INSERT INTO counters SELECT 'relevant', '', count(*) FROM visits WHERE relevant")
-        run(
-            "INSERT INTO counters SELECT 'relevant', generation, count(*) FROM visits "
-            "WHERE relevant GROUP BY generation"
-        )
-        run(
-            "UPDATE hosts SET relevant = "
-            "(SELECT count(*) FROM visits WHERE visits.host = hosts.id AND visits.relevant)"
-        )
+        self._db.execute(read_sql("recount.sql"), (threshold,))
         rows = self._db.fetch_all(
             f"SELECT relevant FROM visits WHERE {row_checks.REQUESTED_SQL} ORDER BY id"  # noqa: S608
         )
@@ -196,8 +176,7 @@ class VisitCounter:
             found += bool(relevant)
             if number <= _FINE_VISITS or number % _CURVE_STEP == 0:
                 points.append((number, found))
-        run("DELETE FROM curve")
-        self._db.execute_many("INSERT INTO curve VALUES(?, ?)", points)
+        self._db.insert_rows("curve", points)
 
     def mark_relevant(self, relevant: Mapping[int, bool]) -> dict[str, int]:
         """Call the pages of these visits relevant, or not, inside a transaction; every number kept
@@ -235,41 +214,36 @@ class VisitCounter:
         """The curve's points are visits that somebody was asked for: find each one's place."""
         last = place = 0
         for change in changes:
-            row = self._db.fetch_one(
+            place += self._db.fetch_number(
                 "SELECT count(*) FROM visits WHERE id > ? AND id <= ? "  # noqa: S608
                 f"AND {row_checks.REQUESTED_SQL}",
                 (last, change.number),
             )
-            last, place = change.number, place + int(row[0] if row else 0)
+            last = change.number
             self._db.execute(
                 "UPDATE curve SET relevant = relevant + ? WHERE visits >= ?", (change.more, place)
             )
 
     def _read_time(self, sql: str) -> float | None:
-        row = self._db.fetch_one(sql)
-        return None if row is None else row_checks.number_or_none(row[0])
+        return row_checks.number_or_none(self._db.fetch_value(sql))
 
     def _so_far(self, name: str) -> int:
-        row = self._db.fetch_one(
+        return self._db.fetch_number(
             "SELECT CAST(value AS INTEGER) FROM counters WHERE name = ? AND part = ''", (name,)
         )
-        return int(row[0]) if row else 0
 
     def read_counts(self) -> CollectionCounts:
         rows = self._db.fetch_all(
             "SELECT CAST(name AS TEXT), CAST(part AS TEXT), CAST(value AS INTEGER) FROM counters"
         )
         values = {(name, part): value for name, part, value in rows}
+        visits, pages, relevant, copies, size = (
+            values.get((name, ""), 0) for name in ("visits", "pages", "relevant", "copies", "bytes")
+        )
         return CollectionCounts(
-            visits=values.get(("visits", ""), 0),
-            pages=values.get(("pages", ""), 0),
-            relevant=values.get(("relevant", ""), 0),
-            copies=values.get(("copies", ""), 0),
-            bytes=values.get(("bytes", ""), 0),
-            hosts=int((self._db.fetch_one("SELECT count(*) FROM hosts") or (0,))[0]),
-            labels=int(
-                (self._db.fetch_one("SELECT count(*) FROM labels WHERE NOT replaced") or (0,))[0]
-            ),
+            *(visits, pages, relevant, copies, size),
+            hosts=self._db.fetch_number("SELECT count(*) FROM hosts"),
+            labels=self._db.fetch_number("SELECT count(*) FROM labels WHERE NOT replaced"),
             first=self._read_time("SELECT at FROM visits ORDER BY id LIMIT 1"),
             last=self._read_time("SELECT at FROM visits ORDER BY id DESC LIMIT 1"),
             failures={
@@ -293,12 +267,12 @@ class VisitCounter:
 
     def harvest_curve(self, most: int = 500) -> list[tuple[int, int]]:
         """Visits and how many of them were relevant, at no more than ``most`` points."""
-        points: list[tuple[int, int]] = [
-            (n, relevant)
-            for n, relevant in self._db.fetch_all(
+        points = cast(
+            "list[tuple[int, int]]",
+            self._db.fetch_all(
                 "SELECT visits, CAST(relevant AS INTEGER) FROM curve ORDER BY visits"
-            )
-        ]
+            ),
+        )
         total, relevant = self._so_far("visits"), self._so_far("relevant")
         points = _spread_evenly(points, total, most - 1)
         if total and (not points or points[-1][0] != total):

@@ -7,17 +7,35 @@ else.
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from importlib.resources import files
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal
 
 import apsw
 
 from honeyguide.errors import CollectionCorrupt, CollectionTooNew, DiskFull, StoreError
-from honeyguide.store import schema
+from honeyguide.url import url_fingerprint
+
+APPLICATION_ID = 0x484F4E59  # "HONY", so that file(1) and we know our own
+
+
+def read_sql(name: str) -> str:
+    """The statements in a file of this package."""
+    return files(__package__).joinpath(name).read_text("utf-8")
+
+
+MIGRATIONS = tuple(map(str.strip, re.split(r"-- version \d+\n", read_sql("schema.sql"))[1:]))
+"""``MIGRATIONS[n]`` turns version n into version n + 1; version 0 is an empty file."""
+SCHEMA_VERSION = len(MIGRATIONS)
+
+SCHEMA_QUERY = "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_master"
+"""Everything that a database holds, as :func:`schema_difference` wants it."""
+
+_SQL_BEGINNINGS = {"table": ("CREATE TABLE ",), "index": ("CREATE INDEX ", "CREATE UNIQUE INDEX ")}
 
 OpenMode = Literal["crawl", "write", "read"]
 SqlRow = tuple[Any, ...]
@@ -37,12 +55,7 @@ class SqliteErrorGuard:
     def __enter__(self) -> None:
         return None
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, apsw.Error | OSError | UnicodeDecodeError | OverflowError):
             raise self._translate_error(error) from error
 
@@ -79,7 +92,7 @@ class Database:
 
     def __init__(self, path: Path, mode: OpenMode) -> None:
         self.guard = SqliteErrorGuard(path)
-        self._path = path
+        self.path = path
         with self.guard:
             self.connection = _open_connection(path, mode)
         try:
@@ -93,10 +106,10 @@ class Database:
         connection = self.connection
         version = self._read_version()
         if version == 0 and mode != "crawl":
-            raise StoreError(_absent_message(self._path))
+            raise StoreError(_absent_message(self.path))
         self._check_schema(version)
         if mode == "crawl":
-            size = self._path.stat().st_size
+            size = self.path.stat().st_size
             if version and size <= _CHECKED_BYTES:
                 self.check_integrity()
             connection.execute("PRAGMA journal_mode = WAL").fetchall()
@@ -108,47 +121,47 @@ class Database:
             "PRAGMA journal_size_limit = 16000000"
         ).fetchall()
         if mode == "read":
-            if 0 < version < schema.SCHEMA_VERSION:
+            if 0 < version < SCHEMA_VERSION:
                 raise StoreError(
-                    f"{self._path.parent} was made by an older Honeyguide; honeyguide crawl "
+                    f"{self.path.parent} was made by an older Honeyguide; honeyguide crawl "
                     "brings it up to date"
                 )
             connection.execute("PRAGMA query_only = ON")
-        elif version < schema.SCHEMA_VERSION:
+        elif version < SCHEMA_VERSION:
             self._migrate_schema()
 
     def _read_version(self) -> int:
         version = int(self.connection.pragma("user_version"))
         application = int(self.connection.pragma("application_id"))
         tables = self.connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
-        if application != schema.APPLICATION_ID and (version or application or tables[0][0]):
-            raise StoreError(f"{self._path} is a database, but not one of Honeyguide's")
-        if version > schema.SCHEMA_VERSION:
+        if application != APPLICATION_ID and (version or application or tables[0][0]):
+            raise StoreError(f"{self.path} is a database, but not one of Honeyguide's")
+        if version > SCHEMA_VERSION:
             raise CollectionTooNew(
-                f"{self._path.parent} was made by a newer Honeyguide (its format is {version}, "
-                f"this one reads {schema.SCHEMA_VERSION}). Upgrade with: pip install -U honeyguide"
+                f"{self.path.parent} was made by a newer Honeyguide (its format is {version}, "
+                f"this one reads {SCHEMA_VERSION}). Upgrade with: pip install -U honeyguide"
             )
         return version
 
     def _check_schema(self, version: int) -> None:
         """Before anything is asked of its tables: are they the ones we make?"""
         if version and (
-            why := schema.schema_difference(
-                self.connection.execute(schema.SCHEMA_QUERY), _expected_schema(version)
+            why := schema_difference(
+                self.connection.execute(SCHEMA_QUERY), _expected_schema(version)
             )
         ):
             raise CollectionCorrupt(
-                f"{self._path} is not a collection made by Honeyguide: it has {why}. If you got "
+                f"{self.path} is not a collection made by Honeyguide: it has {why}. If you got "
                 "it from another person, do not use it"
             )
 
     def _migrate_schema(self) -> None:
         with self.transaction():
             # Asked again under the lock: another process may have been quicker.
-            for number in range(self._read_version(), schema.SCHEMA_VERSION):
-                self.connection.execute(schema.MIGRATIONS[number])
-            self.connection.pragma("application_id", schema.APPLICATION_ID)
-            self.connection.pragma("user_version", schema.SCHEMA_VERSION)
+            for number in range(self._read_version(), SCHEMA_VERSION):
+                self.connection.execute(MIGRATIONS[number])
+            self.connection.pragma("application_id", APPLICATION_ID)
+            self.connection.pragma("user_version", SCHEMA_VERSION)
 
     def check_integrity(self) -> None:
         """Look at every page; raises CollectionCorrupt with the first thing found."""
@@ -156,7 +169,7 @@ class Database:
             found = self.connection.execute("PRAGMA quick_check(1)").fetchall()
         if found != [("ok",)]:
             raise CollectionCorrupt(
-                corruption_message(self._path, found[0][0] if found else "no answer")
+                corruption_message(self.path, found[0][0] if found else "no answer")
             )
 
     @property
@@ -222,10 +235,6 @@ class Database:
                 return -1, -1
         return int(log), int(done)
 
-    @property
-    def path(self) -> Path:
-        return self._path
-
     def execute(self, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> None:
         with self.guard:
             self.connection.execute(sql, values)
@@ -234,6 +243,15 @@ class Database:
         """Run a statement for each row, all of them in one transaction."""
         with self.join_transaction(), self.guard:
             self.connection.executemany(sql, rows)
+
+    def insert_rows(
+        self, table: str, rows: Sequence[Sequence[Any]], *, replace: bool = False
+    ) -> None:
+        """Insert whole rows, all in one transaction; ``replace`` those with the same key."""
+        if rows:
+            verb = "INSERT OR REPLACE" if replace else "INSERT"
+            marks = ", ".join("?" * len(rows[0]))
+            self.execute_many(f"{verb} INTO {table} VALUES({marks})", rows)
 
     def insert(self, sql: str, values: Sequence[Any]) -> int:
         """Run an INSERT; returns the id of the new row."""
@@ -247,23 +265,25 @@ class Database:
         return rows
 
     def fetch_one(self, sql: str, values: Sequence[Any] = ()) -> SqlRow | None:
-        with self.guard:
-            rows = self.connection.execute(sql, values).fetchall()
+        rows = self.fetch_all(sql, values)
         return rows[0] if rows else None
+
+    def fetch_value(self, sql: str, values: Sequence[Any] = ()) -> Any:
+        """The first column of the first row; None if there is no row."""
+        row = self.fetch_one(sql, values)
+        return row[0] if row else None
 
     def fetch_number(self, sql: str, values: Sequence[Any] = ()) -> int:
         """The first column of the first row as an integer; 0 if there is no row, or NULL."""
-        row = self.fetch_one(sql, values)
-        return int(row[0]) if row and row[0] is not None else 0
+        return int(self.fetch_value(sql, values) or 0)
 
     def get_meta(self, key: str) -> str | None:
         """The value of a key in the table ``meta``; None: the key is not set."""
-        row = self.fetch_one("SELECT value FROM meta WHERE key = ?", (key,))
-        return None if row is None else str(row[0])
+        value = self.fetch_value("SELECT value FROM meta WHERE key = ?", (key,))
+        return None if value is None else str(value)
 
     def set_meta(self, key: str, value: str) -> None:
-        with self.join_transaction():
-            self.execute("INSERT OR REPLACE INTO meta VALUES(?, ?)", (key, value))
+        self.insert_rows("meta", [(key, value)], replace=True)
 
     def iter_pages(
         self, sql: str, values: Sequence[Any] = (), size: int = 500, after: int = -1
@@ -287,14 +307,43 @@ def to_int64(number: int) -> int:
     return number - (1 << 64) if number >> 63 else number
 
 
-@lru_cache(maxsize=schema.SCHEMA_VERSION + 1)
+def url_key(url: str) -> tuple[int, str]:
+    """What rows are found by: the columns ``fingerprint``, which has an index, and ``url``."""
+    return to_int64(url_fingerprint(url)), url
+
+
+def schema_difference(found: Iterable[tuple[Any, ...]], ours: Iterable[tuple[Any, ...]]) -> str:
+    """What a database has that ours never do, or lacks; '' if it is as we make them.
+
+    Views, triggers and virtual tables are programs; so are the constraints of a table and the
+    expressions of an index. SQLite believes the text and not the type, so we look at both.
+    """
+    wanted = {(row[0], row[1]): _normalised_sql(row[4]) for row in ours}
+    tables = {name for kind, name in wanted if kind == "table"}
+    for kind, name, table, root, sql in found:
+        known = (kind, name) in wanted
+        if known and wanted.pop((kind, name)) != _normalised_sql(sql):
+            return f"another {kind} {name}"
+        plain = root and str(sql).startswith(_SQL_BEGINNINGS.get(kind, ()))
+        if not (plain or (kind == "index" and sql is None)):
+            return f"a {kind} {name}"
+        if kind == "index" and table in tables and not known:
+            return f"an index {name}"
+    return f"no {' '.join(next(iter(wanted)))}" if wanted else ""
+
+
+def _normalised_sql(sql: object) -> str:
+    return " ".join(str(sql or "").split())
+
+
+@lru_cache(maxsize=SCHEMA_VERSION + 1)
 def _expected_schema(version: int) -> tuple[SqlRow, ...]:
     """What a collection of that version holds."""
     model = apsw.Connection(":memory:")
     try:
-        for step in schema.MIGRATIONS[:version]:
+        for step in MIGRATIONS[:version]:
             model.execute(step)
-        return tuple(model.execute(schema.SCHEMA_QUERY))
+        return tuple(model.execute(SCHEMA_QUERY))
     finally:
         model.close()
 

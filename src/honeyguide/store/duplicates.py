@@ -340,8 +340,8 @@ class DuplicateIndex:
         return (self._visit_url(number) if number else like), False
 
     def _visit_url(self, visit: int) -> Url | None:
-        row = self._db.fetch_one("SELECT CAST(url AS TEXT) FROM visits WHERE id = ?", (visit,))
-        return None if row is None else Url(row[0])
+        url = self._db.fetch_value("SELECT CAST(url AS TEXT) FROM visits WHERE id = ?", (visit,))
+        return None if url is None else Url(url)
 
     def _load_index(self) -> KeyIndex:
         rows = self._db.fetch_all("SELECT visit, CAST(keys AS BLOB) FROM sketches")

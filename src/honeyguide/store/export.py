@@ -13,9 +13,10 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from heapq import merge
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, BinaryIO, Literal, NamedTuple
+from typing import Any, BinaryIO, Literal, NamedTuple, cast
 
 from honeyguide.errors import CollectionCorrupt, ConfigError, DiskFull, StoreError
 from honeyguide.store import warc
@@ -23,7 +24,7 @@ from honeyguide.store.codec import json_line
 from honeyguide.store.labels import EffectiveLabels, TopicSelection
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
-from honeyguide.store.warc_archive import warc_path
+from honeyguide.store.warc import warc_path
 
 _ROW_GROUP = 5000
 """Rows per row group: what is held in memory at once."""
@@ -148,15 +149,7 @@ _ROW_FIELDS = {
     "indexable": "may_index",
 }  # fmt: skip
 """Columns that have another name in the database."""
-_FORMAT_ENDINGS: dict[str, ExportFormat] = {
-    ".parquet": "parquet",
-    ".csv": "csv",
-    ".csv.gz": "csv",
-    ".jsonl": "jsonl",
-    ".jsonl.gz": "jsonl",
-    ".warc": "warc",
-    ".warc.gz": "warc",
-}
+_FORMAT_ENDINGS = (".parquet", ".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".warc", ".warc.gz")
 _USUAL_ENDINGS: dict[ExportFormat, str] = {
     "parquet": ".parquet", "csv": ".csv", "jsonl": ".jsonl", "warc": ".warc.gz",
 }  # fmt: skip
@@ -216,11 +209,8 @@ def export_collection(
                     f"files of {store.folder} (were they moved, or is store.warc false?)"
                 )
             return ExportResult(target, form, extract.count, extract.missing)
-        columns = _export_columns(labels, text)
-        rows = _export_rows(store, chosen, labels, columns)
+        columns, rows = _export_table(store, chosen, labels, text)
         if form == "parquet":
-            # Imported here, because pyarrow is large and optional.
-
             return ExportResult(target, form, write_parquet(part, columns, rows, report))
         with _open_output(part, target.name.endswith(".gz")) as file:
             if form == "csv":
@@ -239,8 +229,7 @@ def stream_export(
     """The same rows of any visits, for one who reads along: in pieces as they come, but for
     Parquet, whose end must be known before its beginning makes sense."""
     labels = EffectiveLabels(store.labels.effective_after(), topics)
-    columns = _export_columns(labels, text)
-    rows = _export_rows(store, chosen, labels, columns)
+    columns, rows = _export_table(store, chosen, labels, text)
     if format == "parquet":
         with TemporaryDirectory() as place:
             path = Path(place) / "rows.parquet"
@@ -262,10 +251,10 @@ def stream_export(
 def _export_format(target: Path, wish: str) -> ExportFormat:
     """The format that was asked for, or that the file's name asks for; both must agree."""
     name = target.name.lower()
-    ending = next(
-        (e for e in sorted(_FORMAT_ENDINGS, key=len, reverse=True) if name.endswith(e)), ""
-    )
-    by_name = None if target.is_dir() else _FORMAT_ENDINGS.get(ending)
+    ending = next((e for e in _FORMAT_ENDINGS if name.endswith(e)), "")
+    by_name = None
+    if ending and not target.is_dir():
+        by_name = cast("ExportFormat", ending.split(".")[1])
     wished = next((form for form in _USUAL_ENDINGS if form == wish), None)
     if wish and wished is None:
         raise ConfigError(f"there is no export format {wish!r}; known: {', '.join(_USUAL_ENDINGS)}")
@@ -326,10 +315,9 @@ def _candidate_rows(store: Store, labels: EffectiveLabels, scan: bool) -> Iterat
         for row in store.visits.attempts_at(url)
         if row.has_page and not row.relevant
     ]
-    by_number = sorted(overruled, key=lambda row: row.id)
-    return merge(
-        store.visits.iter_visits(relevant=True, page=True), by_number, key=lambda row: row.id
-    )
+    by_id = attrgetter("id")
+    relevant = store.visits.iter_visits(relevant=True, page=True)
+    return merge(relevant, sorted(overruled, key=by_id), key=by_id)
 
 
 def export_rows(
@@ -340,13 +328,17 @@ def export_rows(
     topics: TopicSelection | None = None,
 ) -> Iterator[dict[str, Any]]:
     """These visits as rows of an export: :data:`EXPORT_COLUMNS`, and those of each topic."""
-    said = EffectiveLabels(store.labels.effective_after(), topics)
-    return _export_rows(store, chosen, said, _export_columns(said, text))
+    labels = EffectiveLabels(store.labels.effective_after(), topics)
+    return _export_table(store, chosen, labels, text)[1]
 
 
-def _export_columns(said: EffectiveLabels, text: bool) -> dict[str, type]:
+def _export_table(
+    store: Store, chosen: Iterator[VisitRow], labels: EffectiveLabels, text: bool
+) -> tuple[dict[str, type], Iterator[dict[str, Any]]]:
+    """The columns and their types, and the rows."""
     columns = {name: kind for name, kind in EXPORT_COLUMNS.items() if text or name != "text"}
-    return columns | dict.fromkeys(said.export_columns(), float)
+    columns |= dict.fromkeys(labels.export_columns(), float)
+    return columns, _export_rows(store, chosen, labels, columns)
 
 
 def _export_rows(

@@ -52,6 +52,9 @@ class GenerationRow:
     size: int
 
 
+_ROW_CHECKER = row_checks.RowChecker(GenerationRow, {})
+
+
 class GenerationTable:
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -72,10 +75,8 @@ class GenerationTable:
         """
         data = pack_strategy(name, strategy)
         with self._db.join_transaction():
-            self._db.execute(
-                "INSERT OR REPLACE INTO generations VALUES(?, ?, ?, ?, ?)",
-                (number, name, replace_surrogates(note), at, data),
-            )
+            row = number, name, replace_surrogates(note), at, data
+            self._db.insert_rows("generations", [row], replace=True)
             if live:
                 self.set_live(number)
             self._db.execute(
@@ -92,8 +93,8 @@ class GenerationTable:
         """The generation that decides; None: there is none yet."""
         if (number := row_checks.parse_decimal(self._db.get_meta("live"))) is not None:
             return number
-        row = self._db.fetch_one("SELECT max(number) FROM generations")
-        return None if row is None or row[0] is None else int(row[0])
+        number = self._db.fetch_value("SELECT max(number) FROM generations")
+        return None if number is None else int(number)
 
     def next_number(self) -> int:
         return self._db.fetch_number("SELECT max(number) + 1 FROM generations")
@@ -107,15 +108,12 @@ class GenerationTable:
         row = self._db.fetch_one("SELECT data, name FROM generations WHERE number = ?", (number,))
         if row is None:
             raise ModelError(f"there is no generation {number}")
-        if (
-            not row[0]
-            and 1 <= number < self.next_number() - _KEPT_WHOLE
-            and number != self.live_number()
-        ):
-            raise ModelError(
-                f"only the note of generation {number} was kept, because it is too old"
-            )
         if not row[0]:
+            expired = 1 <= number < self.next_number() - _KEPT_WHOLE
+            if expired and number != self.live_number():
+                raise ModelError(
+                    f"only the note of generation {number} was kept, because it is too old"
+                )
             raise ModelError(f"only the note is left of generation {number}: it is damaged")
         return row[0], str(row[1])
 
@@ -123,16 +121,7 @@ class GenerationTable:
         rows = self._db.fetch_all(
             "SELECT number, name, note, at, length(data) FROM generations ORDER BY number"
         )
-        return [
-            GenerationRow(
-                n,
-                row_checks.text_or_empty(name),
-                row_checks.text_or_empty(note),
-                row_checks.number_or_zero(at),
-                size,
-            )
-            for n, name, note, at, size in rows
-        ]
+        return [GenerationRow(*_ROW_CHECKER(row)) for row in rows]
 
 
 def pack_strategy(name: str, strategy: Any) -> bytes:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, cast, get_args
 from honeyguide.errors import StoreError
 from honeyguide.store import row_checks
 from honeyguide.store.codec import replace_surrogates
-from honeyguide.store.database import Database, SqlRow, to_int64
+from honeyguide.store.database import Database, SqlRow, url_key
 from honeyguide.types import Label, Url
-from honeyguide.url import url_fingerprint
 
 if TYPE_CHECKING:
     from honeyguide.store.visits import VisitRow, VisitTable
@@ -48,24 +47,22 @@ class LabelTable:
             for label in labels:
                 if not 0 <= label.value <= 1:
                     raise StoreError(f"a label lies between 0 and 1, not {label.value}")
-                key = to_int64(url_fingerprint(label.url))
-                hers = (key, label.url, replace_surrogates(label.by), label.topic)
+                hers = (*url_key(label.url), replace_surrogates(label.by), label.topic)
                 self._db.execute(
                     f"UPDATE labels SET replaced = 1 WHERE {_SAME_LABEL} AND NOT replaced",  # noqa: S608
                     hers,
                 )
                 self._db.execute(f"DELETE FROM passes WHERE {_SAME_LABEL}", hers)  # noqa: S608
                 self._db.execute(
-                    "INSERT INTO labels(url, fingerprint, value, by, at, topic) "
+                    "INSERT INTO labels(fingerprint, url, by, topic, value, at) "
                     "VALUES(?, ?, ?, ?, ?, ?)",
-                    (label.url, key, label.value, hers[2], label.at, label.topic),
+                    (*hers, label.value, label.at),
                 )
 
     def pass_over(self, url: Url, by: str, word: PassReason, at: float, topic: str = "") -> None:
         """This person was asked and gave no label; what they said of it before stays."""
-        row = (to_int64(url_fingerprint(url)), url, replace_surrogates(by), topic, word, at)
-        with self._db.join_transaction():
-            self._db.execute("INSERT OR REPLACE INTO passes VALUES(?, ?, ?, ?, ?, ?)", row)
+        row = (*url_key(url), replace_surrogates(by), topic, word, at)
+        self._db.insert_rows("passes", [row], replace=True)
 
     def list_passes(self, by: str | None = None) -> list[tuple[Url, str, PassReason]]:
         """(address, person, word) of the pages that were passed over, by one or by anybody."""
@@ -85,7 +82,7 @@ class LabelTable:
 
         What is taken back or restored gets a new number, by which a crawl that runs hears of it.
         """
-        hers = (to_int64(url_fingerprint(url)), url, replace_surrogates(by), topic)
+        hers = (*url_key(url), replace_surrogates(by), topic)
         with self._db.join_transaction():
             label = self._person_label(hers, _IN_FORCE)
             passed = self._db.fetch_one(f"SELECT word FROM passes WHERE {_SAME_LABEL}", hers)  # noqa: S608
@@ -176,7 +173,7 @@ class LabelTable:
         rows = self._db.fetch_all(
             f"SELECT {_LABEL_COLUMNS} FROM labels WHERE fingerprint = ? AND url = ? AND {which} "  # noqa: S608
             "ORDER BY id",
-            (to_int64(url_fingerprint(url)), url),
+            url_key(url),
         )
         return [Label(*values) for row in rows if (values := row_checks.checked_label(row))]
 
@@ -287,9 +284,7 @@ class EffectiveLabels:
         topics = self._topics
         if topics is None:
             label = next(iter(by_topic.values())) if by_topic else None
-            return (
-                bool(row.relevant) if label is None else bool(row.has_page) and _is_positive(label)
-            )
+            return bool(row.relevant if label is None else row.has_page and _is_positive(label))
         scores = self._topic_scores(row)
         return any(
             bool(row.has_page) and _is_positive(by_topic[name])

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from honeyguide.errors import CollectionCorrupt
 from honeyguide.store import row_checks
 from honeyguide.store.codec import replace_surrogates
-from honeyguide.store.database import Database, SqlRow, to_int64
+from honeyguide.store.database import Database, SqlRow, to_int64, url_key
 from honeyguide.types import Url
 from honeyguide.url import url_fingerprint
 
@@ -181,10 +181,10 @@ class SearchTable:
                 ),
             )  # fmt: skip
             self._db.execute_many(
-                "INSERT INTO search_results VALUES(?, ?, ?, ?, ?, ?)",
+                "INSERT INTO search_results(search, place, fingerprint, url, title, snippet) "
+                "VALUES(?, ?, ?, ?, ?, ?)",
                 [
-                    (number, place, url, to_int64(url_fingerprint(url)),
-                     replace_surrogates(title[:TITLE_CHARS]),
+                    (number, place, *url_key(url), replace_surrogates(title[:TITLE_CHARS]),
                      replace_surrogates(snippet[:SNIPPET_CHARS]))
                     for place, (url, title, snippet) in enumerate(results, 1)
                 ],
@@ -208,20 +208,19 @@ class SearchTable:
 
     def newest_id(self) -> int:
         """The number of the newest search; 0 if there is none."""
-        row = self._db.fetch_one("SELECT max(id) FROM searches")
-        return row_checks.count_or_zero(row[0]) if row else 0
+        return row_checks.count_or_zero(self._db.fetch_value("SELECT max(id) FROM searches"))
 
     def check_capacity(self) -> None:
         """Before anything is asked and paid for: could it be kept? Raises CollectionCorrupt.
 
         Numbers count upwards, and who wrote the file may have begun at the end of them.
         """
-        row = self._db.fetch_one(
+        highest = self._db.fetch_value(
             "SELECT max(coalesce(max(id), 0), coalesce((SELECT max(id) FROM asked_for), 0), "
             "coalesce((SELECT max(CAST(seq AS INTEGER)) FROM sqlite_sequence WHERE name IN "
             "('searches', 'asked_for')), 0)) FROM searches"
         )
-        if row is not None and row[0] >= _MAX_NUMBER:
+        if highest >= _MAX_NUMBER:
             raise CollectionCorrupt(
                 "this collection has no numbers left for searches, which no crawl ever uses up: "
                 "it was changed by another program. No query is sent; start a new one, or set "
@@ -251,7 +250,7 @@ class SearchTable:
         rows = self._db.fetch_all(
             f"SELECT place, {SEARCH_COLUMNS} FROM search_results JOIN searches ON id = search "  # noqa: S608
             "WHERE fingerprint = ? AND url = ? ORDER BY id LIMIT 100",
-            (to_int64(url_fingerprint(url)), url),
+            url_key(url),
         )
         return [
             ResultPosition(to_search_row(tuple(row[1:])), row_checks.count_or_zero(row[0]))
@@ -260,18 +259,16 @@ class SearchTable:
 
     def search_totals(self, since: float = 0.0) -> SearchTotals:
         """What was asked since that time."""
-        row = self._db.fetch_one(
+        *counts, price = self._db.fetch_all(
             # Where sum() overflows it fails; total() is a float and never does.
             "SELECT total(outcome != 'spent'), total(outcome NOT IN ('', 'spent')), "
             "count(DISTINCT CASE WHEN outcome != 'spent' THEN query END), "
             "total(max(0, min(results, ?1))), total(max(0, min(fresh, ?1))), "
             "total(CASE WHEN price BETWEEN 0 AND ?2 THEN price END) FROM searches WHERE at >= ?3",
             (MAX_RESULTS, MAX_PRICE, since),
-        )
-        if row is None:
-            return SearchTotals()
-        asked, failed, queries, results, fresh = map(int, row[:5])
-        return SearchTotals(asked, failed, queries, results, fresh, row[5])
+        )[0]
+        asked, failed, queries, results, fresh = map(int, counts)
+        return SearchTotals(asked, failed, queries, results, fresh, price)
 
     def request_query(self, query: str, by: str = "user", at: float = 0.0) -> int:
         """Leave a query for the crawl that runs; the number of the wish."""
@@ -312,7 +309,7 @@ class SearchTable:
         targets = [
             to_int64(url_fingerprint(url)) for (url,) in moves if row_checks.is_http_url(url)
         ]
-        row = self._db.fetch_one(
+        count, relevant, mean = self._db.fetch_all(
             "SELECT count(value), total(value IS NOT NULL AND good), avg(value) FROM (SELECT "  # noqa: S608
             "CASE WHEN own THEN verdict ELSE 0 END AS value, own AND relevant AS good FROM "
             "(SELECT verdict, relevant, failure IS NULL AND copy_of IS NULL AS own FROM visits "
@@ -320,12 +317,8 @@ class SearchTable:
             f"IS NULL AND fingerprint IN ({results} UNION SELECT value FROM json_each(?)) "
             "GROUP BY fingerprint)))",
             (asked, json.dumps(targets)),
-        )
-        if row is None:
-            return SearchResultStats(0, 0, 0.0)
-        return SearchResultStats(
-            row_checks.count_or_zero(row[0]), int(row[1]), row_checks.chance_or_zero(row[2])
-        )
+        )[0]
+        return SearchResultStats(count, int(relevant), row_checks.chance_or_zero(mean))
 
     def relevant_by_channel(self) -> RelevantByChannel | None:
         """Which relevant pages links led to, and which searches; None if nobody searched.

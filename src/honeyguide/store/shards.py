@@ -177,44 +177,33 @@ class ShardSync:
         """What a shard takes of its collection: the rows of its hosts. Inside a transaction."""
         rows = of.fetch_all("SELECT id, name, visits, relevant, failures FROM hosts")
         hosts = [row for row in rows if ours(str(row[1]))]
-        self._db.execute_many("INSERT INTO hosts VALUES(?, ?, ?, ?, ?)", hosts)
-        names = [
-            name for (name,) in self._db.fetch_all("SELECT name FROM pragma_table_info('visits')")
-        ]
-        marks = ", ".join("?" * len(names))
+        self._db.insert_rows("hosts", hosts)
         for each in hosts:
-            visits = of.fetch_all(f"SELECT {', '.join(names)} FROM visits WHERE host = ?", each[:1])  # noqa: S608
-            self._db.execute_many(f"INSERT INTO visits VALUES({marks})", visits)
+            visits = of.fetch_all("SELECT * FROM visits WHERE host = ?", each[:1])
+            self._db.insert_rows("visits", visits)
             for table in ("sketches", "signatures"):
                 found = of.fetch_all(
                     f"SELECT {table}.* FROM {table}, visits "  # noqa: S608
                     f"WHERE visits.host = ? AND {table}.visit = visits.id",
                     each[:1],
                 )
-                self._db.execute_many(f"INSERT INTO {table} VALUES(?, ?)", found)
+                self._db.insert_rows(table, found)
         self._db.execute(
             "INSERT INTO counters SELECT 'visits', '', coalesce(sum(visits), 0) FROM hosts "
             "UNION ALL SELECT 'relevant', '', coalesce(sum(relevant), 0) FROM hosts "
             "UNION ALL SELECT 'pages', '', count(*) FROM visits WHERE has_page"
         )
-        self._db.execute_many(
-            "INSERT INTO warcs VALUES(?, ?, ?)", of.fetch_all("SELECT * FROM warcs")
-        )
-        self._db.execute_many(
-            "INSERT INTO payloads VALUES(?, ?)",
-            of.fetch_all(
-                "SELECT key, visit FROM payloads WHERE visit IN (SELECT id FROM visits)",
-            ),
-        )
-        for origin, *rest in of.fetch_all("SELECT * FROM robots"):
-            if ours(host_of(f"{origin}/")):
-                self._db.execute("INSERT INTO robots VALUES(?, ?, ?, ?)", (origin, *rest))
+        self._db.insert_rows("warcs", of.fetch_all("SELECT * FROM warcs"))
+        sql = "SELECT key, visit FROM payloads WHERE visit IN (SELECT id FROM visits)"
+        self._db.insert_rows("payloads", of.fetch_all(sql))
+        robots = of.fetch_all("SELECT * FROM robots")
+        self._db.insert_rows("robots", [row for row in robots if ours(host_of(f"{row[0]}/"))])
 
     def begin_sync(self, newest: Sequence[int]) -> None:
         """From now on visits come from shards; those that they inherited have their old numbers."""
         self._db.execute("DELETE FROM gathered")
         rows = [(shard, 1, last, 1) for shard, last in enumerate(newest) if last]
-        self._db.execute_many("INSERT INTO gathered VALUES(?, ?, ?, ?)", rows)
+        self._db.insert_rows("gathered", rows)
 
     def begin_shard_sync(self, shard: int, newest: int) -> None:
         """The same for one shard that is made anew."""
@@ -224,10 +213,7 @@ class ShardSync:
 
     def adopt_shard(self, shard: Database, number: int) -> None:
         """Take over what else a shard knows: robots.txt files, and who holds a payload."""
-        self._db.execute_many(
-            "INSERT OR REPLACE INTO robots VALUES(?, ?, ?, ?)",
-            shard.fetch_all("SELECT * FROM robots"),
-        )
+        self._db.insert_rows("robots", shard.fetch_all("SELECT * FROM robots"), replace=True)
         ranges = self._db.fetch_all(
             "SELECT first, last, base FROM gathered WHERE shard = ?", (number,)
         )
@@ -236,7 +222,7 @@ class ShardSync:
                 "SELECT key, visit FROM payloads WHERE visit BETWEEN ? AND ?", (first, last)
             )
             rows = [(key, base + visit - first) for key, visit in held]
-            self._db.execute_many("INSERT OR REPLACE INTO payloads VALUES(?, ?)", rows)
+            self._db.insert_rows("payloads", rows, replace=True)
 
     def forget_sync(self) -> None:
         self._db.execute("DELETE FROM gathered")

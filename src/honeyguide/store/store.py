@@ -6,6 +6,7 @@ together, and has the methods that need several of them, or a transaction over a
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -36,7 +37,7 @@ from honeyguide.store.shards import (
 )
 from honeyguide.store.versions import VersionTable
 from honeyguide.store.visits import VisitRow, VisitTable
-from honeyguide.store.warc_archive import NO_LOCATION, WarcArchive, WarcFolder
+from honeyguide.store.warc import NO_LOCATION, WarcArchive, WarcFolder
 from honeyguide.store.watch_list import WatchFacts, WatchListTable
 from honeyguide.types import Response, Url, Visit
 from honeyguide.url import host_of
@@ -227,6 +228,15 @@ class Store:
         self.database.set_meta(key, value)
 
 
+def open_existing_store(folder: Path, mode: OpenMode) -> Store:
+    """A StoreError that says what to do if there is none yet."""
+    if not (folder / "collection.db").exists():
+        place = shlex.quote(str(folder))
+        name = folder.resolve().name
+        raise StoreError(f"{name} is not crawled yet; run: honeyguide crawl {place}")
+    return Store.open(folder, mode)
+
+
 # --------------------------------------------------------------------------------------------------
 # What else a crawl needs to go on: the log of its frontier, and robots.txt answers, so that a
 # restart does not ask every host again.
@@ -241,11 +251,8 @@ class SqliteFrontierLog:
         self._db = db
 
     def append(self, index: bytes, text: bytes) -> int:
-        connection = self._db.connection
-        with self._db.guard:
-            connection.execute("INSERT INTO frontier_index(data) VALUES(?)", (index,))
-            entry = int(connection.last_insert_rowid())
-            connection.execute("INSERT INTO frontier_text VALUES(?, ?)", (entry, text))
+        entry = self._db.insert("INSERT INTO frontier_index(data) VALUES(?)", (index,))
+        self._db.execute("INSERT INTO frontier_text VALUES(?, ?)", (entry, text))
         return entry
 
     def read_text(self, entry: int) -> bytes:
@@ -255,8 +262,8 @@ class SqliteFrontierLog:
         return _checked_bytes(entry, row[0])
 
     def has_entry(self, entry: int) -> bool:
-        found = self._db.fetch_one("SELECT 1 FROM frontier_index WHERE entry = ?", (entry,))
-        return found is not None
+        sql = "SELECT 1 FROM frontier_index WHERE entry = ?"
+        return self._db.fetch_one(sql, (entry,)) is not None
 
     def clear(self) -> None:
         """Forget everything, inside a transaction: it is written anew."""
@@ -293,10 +300,7 @@ class RobotsTable:
 
     def save_robots(self, origin: str, at: float, status: int, text: str) -> None:
         data = self._codec.pack(text.encode("utf-8", "replace"))
-        with self._db.join_transaction():
-            self._db.execute(
-                "INSERT OR REPLACE INTO robots VALUES(?, ?, ?, ?)", (origin, at, status, data)
-            )
+        self._db.insert_rows("robots", [(origin, at, status, data)], replace=True)
 
     def delete_expired(self, now: float) -> None:
         """Forget what must not be used any more, and what claims to be from the future."""

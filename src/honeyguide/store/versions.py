@@ -14,9 +14,8 @@ import zstandard
 from honeyguide.errors import CollectionCorrupt, StoreError
 from honeyguide.store import row_checks
 from honeyguide.store.codec import replace_surrogates, unpack_frame
-from honeyguide.store.database import Database, SqlRow, to_int64
+from honeyguide.store.database import Database, SqlRow, url_key
 from honeyguide.types import Url
-from honeyguide.url import url_fingerprint
 
 _ZSTD_LEVEL = 3
 _MIN_BASE_BYTES = 64
@@ -259,6 +258,9 @@ class VersionRow(NamedTuple):
     """Of the body, in hexadecimal digits (BLAKE2b, 128 bits)."""
 
 
+_ROW_CHECKER = row_checks.RowChecker(VersionRow, {})
+
+
 @dataclass(frozen=True, slots=True)
 class Retention:
     """Which versions of a page stay; all of them, unless it says otherwise. The newest always does.
@@ -324,11 +326,11 @@ class VersionTable:
             self._db.execute(
                 "UPDATE versions SET seen = max(seen, ?) WHERE (page, number) = "  # noqa: S608
                 f"(SELECT page, max(number) FROM versions WHERE page = {_PAGE_SQL})",
-                (at, *_page_key(url)),
+                (at, *url_key(url)),
             )
 
     def read_body(self, url: Url, number: int) -> bytes:
-        values = (*_page_key(url), number)
+        values = (*url_key(url), number)
         try:
             return self._bodies.get(values, f"({_BODY_SQL})")
         except CollectionCorrupt as error:
@@ -338,11 +340,11 @@ class VersionTable:
 
     def list_versions(self, url: Url) -> list[VersionRow]:
         """The versions that are kept, oldest first."""
-        rows = self._db.fetch_all(_VERSIONS_SQL + "ORDER BY v.number", _page_key(url))
+        rows = self._db.fetch_all(_VERSIONS_SQL + "ORDER BY v.number", url_key(url))
         return [_to_version_row(row) for row in rows]
 
     def latest_version(self, url: Url) -> VersionRow | None:
-        row = self._db.fetch_one(_VERSIONS_SQL + "ORDER BY v.number DESC LIMIT 1", _page_key(url))
+        row = self._db.fetch_one(_VERSIONS_SQL + "ORDER BY v.number DESC LIMIT 1", url_key(url))
         return None if row is None else _to_version_row(row)
 
     def thin_out(self, rule: Retention, now: float) -> int:
@@ -380,25 +382,12 @@ class VersionTable:
 
     def _page_number(self, url: Url) -> int:
         """The number of a page, a new one if need be."""
-        row = self._db.fetch_one(_PAGE_SQL[1:-1], _page_key(url))
-        if row is not None:
-            return int(row[0])
-        return self._db.insert("INSERT INTO pages(fingerprint, url) VALUES(?, ?)", _page_key(url))
-
-
-def _page_key(url: Url) -> tuple[int, str]:
-    return to_int64(url_fingerprint(url)), url
+        if (number := self._db.fetch_value(_PAGE_SQL[1:-1], url_key(url))) is not None:
+            return int(number)
+        return self._db.insert("INSERT INTO pages(fingerprint, url) VALUES(?, ?)", url_key(url))
 
 
 def _to_version_row(row: SqlRow) -> VersionRow:
-    number, at, seen, status, content_type, size, stored, key = row
-    return VersionRow(
-        row_checks.count_or_zero(number),
-        float(row_checks.number_or_zero(at)),
-        float(row_checks.number_or_zero(seen)),
-        row_checks.count_or_zero(status),
-        row_checks.text_or_empty(content_type),
-        row_checks.count_or_zero(size),
-        row_checks.count_or_zero(stored),
-        key.hex() if isinstance(key, bytes) and len(key) == 16 else "",
-    )
+    *values, key = row
+    digest = key.hex() if isinstance(key, bytes) and len(key) == 16 else ""
+    return VersionRow._make(_ROW_CHECKER((*values, digest)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
-from typing import Any, NamedTuple, cast, get_type_hints
+from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_type_hints
 
 from honeyguide.store import row_checks
 from honeyguide.store.codec import (
@@ -19,8 +19,7 @@ from honeyguide.store.codec import (
     unpack_reasons,
     unpack_topics,
 )
-from honeyguide.store.database import Database, SqlRow, to_int64
-from honeyguide.store.warc_archive import WarcLocation
+from honeyguide.store.database import Database, SqlRow, to_int64, url_key
 from honeyguide.types import (
     DuplicateOf,
     Failure,
@@ -34,6 +33,9 @@ from honeyguide.types import (
     Visit,
 )
 from honeyguide.url import host_of, url_fingerprint
+
+if TYPE_CHECKING:
+    from honeyguide.store.warc import WarcLocation
 
 
 class VisitRow(NamedTuple):
@@ -206,8 +208,7 @@ class VisitTable:
         self._codec = codec
         self._words = words
         """Whether texts are kept."""
-        row = db.fetch_one("SELECT value FROM meta WHERE key = 'topics'")
-        self.topics = unpack_names(row[0]) if row else ()
+        self.topics = unpack_names(db.get_meta("topics"))
         """Names of the topics that verdicts speak of, where there are several."""
 
     def add_visit(
@@ -248,7 +249,7 @@ class VisitTable:
     def attempts_at(self, url: str) -> list[VisitRow]:
         """Every attempt at this address, oldest first."""
         where = "visits.fingerprint = ? AND visits.url = ? ORDER BY visits.id"
-        rows = self._db.fetch_all(_SELECT_SQL + where, (to_int64(url_fingerprint(url)), url))
+        rows = self._db.fetch_all(_SELECT_SQL + where, url_key(url))
         return [found for row in rows if (found := to_visit_row(row))]
 
     def visit_by_id(self, number: int) -> VisitRow | None:
@@ -302,12 +303,8 @@ class VisitTable:
             good = row_checks.count_or_zero(relevant) > 0
             if not good or row_checks.is_http_url(url):
                 name = host_of(url) if good else ""
-                yield (
-                    good,
-                    name,
-                    row_checks.text_or_empty(channel),
-                    row_checks.count_or_zero(inlinks),
-                )
+                found_by = row_checks.text_or_empty(channel)
+                yield good, name, found_by, row_checks.count_or_zero(inlinks)
 
     def count_responses(self) -> tuple[int, dict[int, int]]:
         """How many redirects there were, and how many refusals by HTTP status; a whole scan."""
@@ -324,12 +321,8 @@ class VisitTable:
             "UPDATE visits SET verdict = ?, reasons = ?, topics = ?, ungated = ?, tongue = ? "
             "WHERE id = ?",
             (
-                verdict.score,
-                pack_reasons(verdict.reasons),
-                pack_topics(self.topics, verdict.topics),
-                verdict.ungated,
-                tongue,
-                number,
+                *(verdict.score, pack_reasons(verdict.reasons)),
+                *(pack_topics(self.topics, verdict.topics), verdict.ungated, tongue, number),
             ),
         )
 
@@ -346,9 +339,9 @@ class VisitTable:
             (threshold,),
         )
         found = {str(name): int(count) for name, count in rows}
-        row = self._db.fetch_one("SELECT count(*) FROM visits WHERE relevant AND topics = ''")
-        if row and row[0]:
-            found[first] = found.get(first, 0) + int(row[0])
+        sql = "SELECT count(*) FROM visits WHERE relevant AND topics = ''"
+        if single := self._db.fetch_number(sql):
+            found[first] = found.get(first, 0) + single
         return found
 
     def judged_by_generation(self) -> dict[int, tuple[int, int]]:
@@ -361,8 +354,8 @@ class VisitTable:
 
     def page_text(self, number: int) -> tuple[tuple[str, ...], str]:
         """Headings and main text; both empty where nothing was kept."""
-        row = self._db.fetch_one("SELECT data FROM texts WHERE visit = ?", (number,))
-        return ((), "") if row is None else self._codec.unpack_text(row[0])
+        data = self._db.fetch_value("SELECT data FROM texts WHERE visit = ?", (number,))
+        return ((), "") if data is None else self._codec.unpack_text(data)
 
     def forget_texts(self, until: int) -> None:
         """Forget the texts of visits up to this one: a shard does when its collection has them."""
@@ -375,7 +368,7 @@ class VisitTable:
             "visits.fingerprint = ? AND visits.url = ? AND visits.has_page "
             "ORDER BY visits.id DESC LIMIT 1"
         )
-        row = self._db.fetch_one(_SELECT_SQL + where, (to_int64(url_fingerprint(url)), url))
+        row = self._db.fetch_one(_SELECT_SQL + where, url_key(url))
         found = None if row is None else to_visit_row(row)
         return None if found is None else self.rebuild_page(found)
 

@@ -1,6 +1,11 @@
-"""WARC 1.1 records, each in a gzip member of its own.
+"""WARC 1.1 records, each in a gzip member of its own, and the files that hold a collection's.
 
-ISO 28500:2017. Values and bytes only; which file they go to is the archive's business.
+The records are those of ISO 28500:2017. They gather in memory. Before the database commits, they
+are written to the file and the disk is told to keep them; the file's new length is a row of the
+same transaction. After a crash or a power cut a file can therefore be longer than its row says,
+never shorter: the tail belongs to a transaction that did not happen, and opening the collection
+for a crawl cuts it off. If a file is shorter all the same (a disk that lied, or somebody took it
+away), we say so.
 """
 
 from __future__ import annotations
@@ -8,20 +13,24 @@ from __future__ import annotations
 import os
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import sha1
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from isal import isal_zlib
+from xxhash import xxh3_64_intdigest
 
 from honeyguide import __version__
+from honeyguide.config.settings import StoreSettings
 from honeyguide.errors import CollectionCorrupt
-from honeyguide.store.collection_files import open_regular
+from honeyguide.store.collection_files import open_regular, sync_folder
+from honeyguide.store.database import Database, to_int64
 from honeyguide.types import Response
+from honeyguide.url import url_fingerprint
 
 IDENTICAL_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 SERVER_NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
@@ -233,3 +242,309 @@ def _target_fields(answer: Response) -> list[tuple[str, str]]:
 
 def _one_line(text: str) -> str:
     return _LINE_BREAKS.sub(" ", text).strip() or "-"
+
+
+# -- The files of a collection --
+
+
+_WARC_NAME = re.compile(r"honeyguide-[0-9]{14}-[0-9]{5,}\.warc\.gz").fullmatch
+_SHARD_DIGITS = 8
+"""Digits of a file number of a shard."""
+_CLUSTER_DIGITS = 12
+"""Digits of a file number of a shard on a cluster."""
+
+
+def warc_path(folder: Path, name: object) -> Path:
+    """The file of that name in the folder of WARC files, if it is one that we could have made.
+
+    The database says the name, and it may come from a stranger.
+    """
+    if not (isinstance(name, str) and _WARC_NAME(name)):
+        raise CollectionCorrupt(
+            f"{folder.parent} refers to a WARC file {name!r:.200}, a name that Honeyguide does "
+            "not give. A collection changed by hand may name any file of yours; do not crawl or "
+            "export it"
+        )
+    return folder / name
+
+
+class WarcLocation(NamedTuple):
+    """Where a response lies, and the digest of its payload."""
+
+    digest: str = ""
+    file: int | None = None
+    offset: int | None = None
+    length: int = 0
+    request_length: int = 0
+    """The request's record follows the response's at once."""
+    payload_of: int | None = None
+    """The visit whose record holds the payload, where ours only refers to it."""
+
+
+NO_LOCATION = WarcLocation()
+
+
+class WarcFolder(NamedTuple):
+    """The folder that WARC files are written to, and which series of them is ours."""
+
+    folder: Path
+    series: int = 0
+    epoch: int = 0
+    """On a cluster: which of the shard's owners writes, so that no two give the same name."""
+    safe_names: frozenset[str] | None = None
+    """On a cluster: files that are safe elsewhere. None: all of them lie in the folder."""
+
+
+class WarcArchive:
+    """Writes during a crawl; otherwise it only says where files are.
+
+    Shards of one collection write into the same folder, each its own series of files, and nobody
+    touches those of another; a crawl without shards writes series 0.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        settings: StoreSettings,
+        clock: Callable[[], float],
+        shelf: WarcFolder,
+    ) -> None:
+        self.warnings: list[str] = []
+        self.lost = 0
+        """Visits whose records were never brought to safety."""
+        self._series, self._epoch, self._safe_names = shelf.series, shelf.epoch, shelf.safe_names
+        self._db = db
+        self._folder = shelf.folder
+        self._settings = settings
+        self._clock = clock
+        self._short: dict[int, int] = {}
+        """Files that lost something: number → bytes that are left."""
+        self._file: int | None = None
+        self._name = ""
+        self._fd = -1
+        self._committed = 0
+        self._length = 0
+        self._buffer: list[bytes] = []
+
+    def recover(self) -> None:
+        """Cut off what no transaction knows; say what is missing; go on with the last file."""
+        if self._safe_names is not None:
+            self._recover_remote(self._safe_names)
+            return
+        for number, name, length in self._db.fetch_all(
+            "SELECT id, name, length FROM warcs ORDER BY id"
+        ):
+            path = warc_path(self._folder, name)
+            if not (isinstance(length, int) and length >= 0):
+                raise CollectionCorrupt(f"the length of {path} cannot be {length!r:.200}")
+            ours = _series_number(name) == self._series
+            with self._db.guard:
+                size = _truncate_file(path, length if ours else None)
+            if size < length:
+                self._short[number] = size
+                lost = "is missing" if size == 0 else f"is {length - size} bytes short"
+                self.warnings.append(f"{path} {lost}: pages recorded there cannot be read back")
+            if ours:
+                self._file, self._name, self._committed = number, name, length
+        if self._file in self._short:
+            self._file = None
+        self._length = self._committed
+
+    def _recover_remote(self, safe_names: frozenset[str]) -> None:
+        """Earlier files lie elsewhere, or were lost with a machine; a new one is begun."""
+        for number, name, length in self._db.fetch_all("SELECT id, name, length FROM warcs"):
+            warc_path(self._folder, name)
+            if _series_number(name) == self._series and length and name not in safe_names:
+                self._short[number] = 0
+                sql = "SELECT count(*) FROM visits WHERE warc = ?"
+                self.lost += self._db.fetch_number(sql, (number,))
+
+    def roll_file(self) -> None:
+        """Close the file, if anything is in it: the next transaction begins another."""
+        if self._committed:
+            self.close()
+            self._file, self._name, self._committed, self._length = None, "", 0, 0
+
+    def closed_files(self) -> list[Path]:
+        """Files in the folder that nothing is added to any more."""
+        with self._db.guard:
+            found = sorted(self._folder.glob("*.warc.gz")) if self._folder.is_dir() else []
+        return [path for path in found if path.name != self._name]
+
+    def prepare_file(self) -> None:
+        """Before a transaction: see that there is a file with room.
+
+        Its row is committed first and alone, so that no file can exist without one.
+        """
+        if not self._settings.warc:
+            return
+        if self._file is not None and self._committed < self._settings.warc_mb * 1_000_000:
+            return
+        self.close()
+        with self._db.transaction():
+            number = self._db.fetch_number("SELECT max(id) FROM warcs") + 1
+            stamp = datetime.fromtimestamp(self._clock(), UTC).strftime("%Y%m%d%H%M%S")
+            series = f"{self._series:03d}" if self._series else ""
+            if self._epoch:
+                series += f"{self._epoch:04d}"
+            while True:
+                name = f"honeyguide-{stamp}-{series}{number:05d}.warc.gz"
+                if not (self._folder / name).exists():
+                    break
+                number += 1  # of shards that are no more
+            self._db.execute("INSERT INTO warcs VALUES(?, ?, 0)", (number, name))
+        self._file, self._name, self._committed, self._length = number, name, 0, 0
+
+    def add_response(self, answer: Response, *, whole: bool = False) -> WarcLocation:
+        """Take an answer in; it reaches the file with the transaction.
+
+        A payload that an earlier visit brought is only referred to, unless it is wanted ``whole``.
+        """
+        digest = sha1_digest(answer.payload)
+        if self._file is None or not self._settings.warc:
+            return WarcLocation(digest)
+        earlier = None if whole else self._find_payload(answer, digest)
+        lengths = self._buffer_answer(answer, digest, earlier[1:] if earlier else None)
+        place = self._length - sum(lengths), *lengths, earlier[0] if earlier else None
+        return WarcLocation(digest, self._file, *place)
+
+    def add_revisit(self, answer: Response, since: float) -> None:
+        """An answer that brought nothing new since the one of that time: a revisit record."""
+        if self._file is not None and self._settings.warc:
+            self._buffer_answer(answer, sha1_digest(answer.payload), (answer.url, since))
+
+    def _buffer_answer(
+        self, answer: Response, digest: str, earlier: tuple[str, float] | None
+    ) -> tuple[int, int]:
+        """Buffer the records of an answer and its request; their lengths.
+
+        ``earlier``: the address and the time of an answer with the same payload, to refer to.
+        """
+        if self._length == 0:
+            self._buffer_record(warcinfo_record(self._name, self._clock()))
+        identity = new_record_id()
+        if earlier is None:
+            data = response_record(answer, digest, identity)
+        else:
+            profile = SERVER_NOT_MODIFIED if answer.status == 304 else IDENTICAL_PAYLOAD
+            data = revisit_record(answer, profile, digest, *earlier, identity)
+        request = request_record(answer, identity)
+        self._buffer_record(data)
+        self._buffer_record(request)
+        return len(data), len(request)
+
+    def read_record(self, file: str, offset: int, length: int) -> tuple[dict[str, str], bytes]:
+        """The headers and the block of the record that begins there."""
+        with self._db.guard:
+            return read_record(warc_path(self._folder, file), offset, length)
+
+    def remember_payload(self, place: WarcLocation, visit: int, size: int) -> None:
+        """From now on, answers with this payload refer to this visit."""
+        if place.file is not None and place.payload_of is None and size:
+            key = _payload_key(place.digest)
+            self._db.execute("INSERT OR REPLACE INTO payloads VALUES(?, ?)", (key, visit))
+
+    def _find_payload(self, answer: Response, digest: str) -> tuple[int, str, float] | None:
+        """The visit that already stored this payload, if its record can still be read."""
+        columns = "SELECT id, url, started, warc, offset, length FROM visits WHERE "
+        if answer.status == 304:
+            where = (
+                "id = (SELECT max(id) FROM visits WHERE url = ? AND fingerprint = ? "
+                "AND status = 200 AND warc IS NOT NULL)"
+            )
+            row = self._db.fetch_one(
+                columns + where, (answer.url, to_int64(url_fingerprint(answer.url)))
+            )
+        elif answer.payload:
+            where = "id = (SELECT visit FROM payloads WHERE key = ?) AND payload_digest = ?"
+            row = self._db.fetch_one(columns + where, (_payload_key(digest), digest))
+        else:
+            return None
+        if row is None:
+            return None
+        visit, url, started, file, offset, length = row
+        left = self._short.get(file)
+        if left is not None and offset + length > left:
+            return None
+        return visit, url, started
+
+    def _buffer_record(self, data: bytes) -> None:
+        self._buffer.append(data)
+        self._length += len(data)
+
+    def flush(self) -> None:
+        """Inside the transaction, last of all: write, and note the new length."""
+        if not self._buffer:
+            return
+        data = memoryview(b"".join(self._buffer))
+        with self._db.guard:
+            if self._fd < 0:
+                self._open_file()
+            done = 0
+            while done < len(data):
+                done += os.pwrite(self._fd, data[done:], self._committed + done)
+            # Whatever the system writes back first: no commit may outlive the bytes it refers to.
+            os.fsync(self._fd)
+        self._db.execute("UPDATE warcs SET length = ? WHERE id = ?", (self._length, self._file))
+
+    def commit(self) -> None:
+        self._buffer.clear()
+        self._committed = self._length
+
+    def rollback(self) -> None:
+        self._buffer.clear()
+        self._length = self._committed
+        if self._fd >= 0:
+            with self._db.guard:
+                os.ftruncate(self._fd, self._committed)
+
+    def _open_file(self) -> None:
+        self._folder.mkdir(exist_ok=True)
+        path = warc_path(self._folder, self._name)
+        # A file that held something and is gone must not come back with a hole in it.
+        new = self._committed == 0
+        self._fd = open_regular(path, os.O_RDWR | (os.O_CREAT if new else 0))
+        if not new:
+            return
+        try:
+            # A name is kept by its folder, and the folder's name by the collection.
+            sync_folder(self._folder)
+            sync_folder(self._folder.parent)
+        except OSError:
+            self.close()  # so that the next attempt syncs them too
+            raise
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            fd, self._fd = self._fd, -1
+            os.close(fd)
+
+
+def _series_number(name: str) -> int:
+    """Which of the shards wrote it: their files have eight digits, or twelve and more where owners
+    are counted as well, the first three being this."""
+    number = name.removesuffix(".warc.gz").rpartition("-")[2]
+    return int(number[:3]) if len(number) == _SHARD_DIGITS or len(number) >= _CLUSTER_DIGITS else 0
+
+
+def _truncate_file(path: Path, length: int | None) -> int:
+    """Cut off what lies behind that length, if one is given; how long the file was, 0 if there is
+    none."""
+    try:
+        fd = open_regular(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return 0
+    try:
+        size = os.fstat(fd).st_size
+        if length is not None and size > length:
+            os.close(fd)
+            fd = open_regular(path, os.O_RDWR)
+            os.ftruncate(fd, length)
+    finally:
+        os.close(fd)
+    return size
+
+
+def _payload_key(digest: str) -> int:
+    """A payload's digest as the key of a table; the whole digest is compared afterwards."""
+    return to_int64(xxh3_64_intdigest(digest.encode()))

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast, get_args
 from honeyguide.errors import StoreError
 from honeyguide.store import row_checks
 from honeyguide.store.codec import replace_surrogates
-from honeyguide.store.database import Database, SqlRow, to_int64
+from honeyguide.store.database import Database, SqlRow, url_key
 from honeyguide.types import Url
-from honeyguide.url import host_of, url_fingerprint
+from honeyguide.url import host_of
 
 if TYPE_CHECKING:
     from honeyguide.store.labels import EffectiveLabels
@@ -38,23 +38,20 @@ class WatchFacts:
             text = json.dumps(value, separators=(",", ":"), allow_nan=False)
             if len(text) > _MAX_VALUE_CHARS:
                 raise StoreError(f"what is to be remembered of {kind} {name!r:.200} is too long")
-            sql = "INSERT OR REPLACE INTO watch_facts VALUES(?, ?, ?)"
-            self._db.execute(sql, (kind, replace_surrogates(name), text))
+            self._db.insert_rows(
+                "watch_facts", [(kind, replace_surrogates(name), text)], replace=True
+            )
 
     def get(self, kind: str, name: str) -> Any:
         """The value; None if there is none, or it is damaged."""
         sql = "SELECT value FROM watch_facts WHERE kind = ? AND name = ?"
-        row = self._db.fetch_one(sql, (kind, replace_surrogates(name)))
-        return None if row is None else _parse_value(row[0])
-
-
-def _parse_value(text: object) -> Any:
-    if not isinstance(text, str) or len(text) > _MAX_VALUE_CHARS:
-        return None
-    try:
-        return json.loads(text, parse_constant=lambda _: None)
-    except (ValueError, RecursionError):
-        return None
+        text = self._db.fetch_value(sql, (kind, replace_surrogates(name)))
+        if not isinstance(text, str) or len(text) > _MAX_VALUE_CHARS:
+            return None
+        try:
+            return json.loads(text, parse_constant=lambda _: None)
+        except (ValueError, RecursionError):
+            return None
 
 
 # -- Rows --
@@ -228,11 +225,11 @@ class WatchListTable:
                 known = self.find_row(url)
                 if known is None:
                     self._db.execute(
-                        "INSERT INTO watched(url, fingerprint, host, edited, added, by, weight, "
+                        "INSERT INTO watched(fingerprint, url, host, edited, added, by, weight, "
                         "state, etag, modified, digest, rate, visits, changes, failures, masks, "
                         f"note) VALUES(?, ?, ?, {_NEXT_EDIT}, ?, ?, ?, 'watched', '', '', x'', "
                         "x'', 0, 0, 0, '', ?)",
-                        (url, to_int64(url_fingerprint(url)), host_of(url), at, by, weight, note),
+                        (*url_key(url), host_of(url), at, by, weight, note),
                     )
                 elif by == "crawl":
                     continue
@@ -266,7 +263,7 @@ class WatchListTable:
             self._db.connection.execute(
                 f"UPDATE watched SET {sets} edited = {_NEXT_EDIT} "  # noqa: S608
                 "WHERE fingerprint = ? AND url = ?",
-                (*values.values(), to_int64(url_fingerprint(url)), url),
+                (*values.values(), *url_key(url)),
             )
             return bool(self._db.connection.changes())
 
@@ -275,16 +272,15 @@ class WatchListTable:
         self._db.execute_many(_SAVE_SQL, [_saved_values(row) for row in rows])
 
     def find_row(self, url: Url) -> WatchedRow | None:
-        where = "fingerprint = ? AND url = ?"
-        row = self._db.fetch_one(_WATCHED_SQL + where, (to_int64(url_fingerprint(url)), url))
+        row = self._db.fetch_one(_WATCHED_SQL + "fingerprint = ? AND url = ?", url_key(url))
         return None if row is None else to_watched_row(row)
 
     def iter_rows(
         self, state: WatchedState | None = "watched", host: str | None = None, after: int = -1
     ) -> Iterator[WatchedRow]:
         """Pages of the list with a number above ``after``, read a few hundred at a time."""
-        given = {"state": state, "host": host}
-        filters = {name: value for name, value in given.items() if value is not None}
+        wanted = {"state": state, "host": host}
+        filters = {name: value for name, value in wanted.items() if value is not None}
         where = "".join(f"{name} = ? AND " for name in filters)
         sql = f"{_WATCHED_SQL}{where}id > ? ORDER BY id LIMIT ?"
         rows = self._db.iter_pages(sql, tuple(filters.values()), after=after)
@@ -335,7 +331,7 @@ class WatchListTable:
     def visit_totals(self) -> WatchTotals:
         """All visits to all pages; a whole scan."""
         sql = "SELECT count(*), total(state = 'watched'), total(visits), max(visited) FROM watched"
-        pages, watched, visits, last = self._db.fetch_one(sql) or (0, 0, 0, None)
+        pages, watched, visits, last = self._db.fetch_all(sql)[0]
         return WatchTotals(
             row_checks.count_or_zero(pages),
             int(row_checks.number_or_zero(watched)),

@@ -12,8 +12,7 @@ from honeyguide.api.user_urls import possible_urls, resolve_url
 from honeyguide.change import Change, ChangeKind, PageEdit
 from honeyguide.config.settings import NotifySettings, Settings
 from honeyguide.store.change_feed import ChangeRow
-from honeyguide.store.open_store import open_existing_store
-from honeyguide.store.store import Store
+from honeyguide.store.store import Store, open_existing_store
 from honeyguide.studio.routes import RequestContext, ResourceMissing, Route, copy_fields
 from honeyguide.types import Url
 from honeyguide.url import host_of

@@ -17,8 +17,7 @@ from honeyguide.parse.sanitise import make_layout_safe
 from honeyguide.store.database import to_int64
 from honeyguide.store.export import stream_export
 from honeyguide.store.labels import TopicSelection
-from honeyguide.store.open_store import open_existing_store
-from honeyguide.store.store import Store
+from honeyguide.store.store import Store, open_existing_store
 from honeyguide.store.visits import VisitRow
 from honeyguide.studio import routes, search_index
 from honeyguide.studio.routes import RequestContext, Route, StreamAnswer, copy_fields

@@ -19,9 +19,8 @@ from honeyguide.errors import HoneyguideError, StoreError
 from honeyguide.run_status import harvest_rate
 from honeyguide.store.collection_files import lock_holder
 from honeyguide.store.counters import CollectionCounts, HostRow
-from honeyguide.store.open_store import open_existing_store
 from honeyguide.store.row_checks import parse_decimal
-from honeyguide.store.store import Store
+from honeyguide.store.store import Store, open_existing_store
 from honeyguide.studio import routes
 from honeyguide.studio.routes import RawAnswer, RequestContext, Route, StreamAnswer, copy_fields
 from honeyguide.watch.watcher import RUNNING_FACT

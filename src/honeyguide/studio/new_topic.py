@@ -31,7 +31,8 @@ from honeyguide.api.create import (
 from honeyguide.api.search import allow_engine
 from honeyguide.api.user_urls import parse_seed_url
 from honeyguide.config import topic_file
-from honeyguide.config.settings import FetchSettings, load_settings
+from honeyguide.config.loading import load_settings
+from honeyguide.config.settings import FetchSettings
 from honeyguide.crawl.from_settings import strategy_choices
 from honeyguide.errors import ConfigError, FetchError, HoneyguideError, ParseError
 from honeyguide.fetch.http import CurlFetcher, make_user_agent

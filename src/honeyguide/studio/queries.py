@@ -15,7 +15,7 @@ from honeyguide.api import search
 from honeyguide.config.settings import Settings
 from honeyguide.errors import ConfigError
 from honeyguide.search.query_planner import QuerySuggestions, suggest_queries
-from honeyguide.store.open_store import open_existing_store
+from honeyguide.store.store import open_existing_store
 from honeyguide.studio.routes import RequestContext, Route, copy_fields
 from honeyguide.url import canonical_url, host_of
 

@@ -56,7 +56,7 @@ class RequestContext(NamedTuple):
 
     def read_store(self) -> Store:
         """Its store, to read: ``with context.read_store() as store:``."""
-        from honeyguide.store.open_store import open_existing_store
+        from honeyguide.store.store import open_existing_store
 
         return open_existing_store(self.collection_folder, "read")
 

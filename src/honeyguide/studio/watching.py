@@ -15,8 +15,7 @@ from msgspec import Meta
 from honeyguide.api.user_urls import resolve_url
 from honeyguide.config.loading import load_settings
 from honeyguide.errors import ConfigError, HoneyguideError
-from honeyguide.store.open_store import open_existing_store
-from honeyguide.store.store import Store
+from honeyguide.store.store import Store, open_existing_store
 from honeyguide.store.watch_list import WatchedRow, WatchedState
 from honeyguide.studio.routes import RequestContext, ResourceMissing, Route, copy_fields
 from honeyguide.watch.build import VisitForecast

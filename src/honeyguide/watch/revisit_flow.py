@@ -23,8 +23,14 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast
 from honeyguide.errors import FetchError, FetchTimeout, HoneyguideError
 from honeyguide.net.concurrency import FetchConcurrency
 from honeyguide.net.host_queue import HostQueues
-from honeyguide.net.politeness import NO_RULES, Permit, PolitenessGate, RobotsEntry, RobotsFetcher
-from honeyguide.net.retry import decide_retry
+from honeyguide.net.politeness import (
+    NO_RULES,
+    Permit,
+    PolitenessGate,
+    RobotsEntry,
+    RobotsFetcher,
+    decide_retry,
+)
 from honeyguide.net.robots import RobotsRules
 from honeyguide.protocols import Fetcher
 from honeyguide.store.versions import body_digest

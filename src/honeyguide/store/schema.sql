@@ -1,14 +1,4 @@
-"""The tables of a collection, and how an older one becomes a newer one."""
-
-from __future__ import annotations
-
-from collections.abc import Iterable
-from typing import Any
-
-APPLICATION_ID = 0x484F4E59  # "HONY", so that file(1) and we know our own
-SCHEMA_VERSION = 8
-
-_BASE_TABLES = """
+-- version 1
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 CREATE TABLE visits(
@@ -64,20 +54,15 @@ CREATE TABLE signatures(visit INTEGER PRIMARY KEY, data BLOB NOT NULL);
 
 CREATE TABLE warcs(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, length INTEGER NOT NULL);
 CREATE TABLE payloads(key INTEGER PRIMARY KEY, visit INTEGER NOT NULL);
-"""
 
-_LINK_STATS_COLUMN = "ALTER TABLE visits ADD COLUMN yields TEXT NOT NULL DEFAULT ''"
-_TOPIC_COLUMNS = """
+-- version 2
+ALTER TABLE visits ADD COLUMN yields TEXT NOT NULL DEFAULT ''
+
+-- version 3
 ALTER TABLE visits ADD COLUMN topics TEXT NOT NULL DEFAULT '';
 ALTER TABLE labels ADD COLUMN topic TEXT NOT NULL DEFAULT '';
-"""
 
-_LANGUAGE_COLUMNS = """
-ALTER TABLE visits ADD COLUMN tongue TEXT NOT NULL DEFAULT '';
-ALTER TABLE visits ADD COLUMN ungated REAL;
-"""
-
-_WATCH_TABLES = """
+-- version 4
 CREATE TABLE pages(id INTEGER PRIMARY KEY, fingerprint INTEGER NOT NULL, url TEXT NOT NULL);
 CREATE INDEX pages_fingerprint ON pages(fingerprint);
 CREATE TABLE versions(
@@ -123,16 +108,18 @@ CREATE TABLE outbox(
 ) WITHOUT ROWID;
 CREATE INDEX outbox_next ON outbox(channel, next) WHERE sent IS NULL;
 CREATE INDEX outbox_change ON outbox(change);
-"""
 
-_PASSES_TABLE = """
+-- version 5
+ALTER TABLE visits ADD COLUMN tongue TEXT NOT NULL DEFAULT '';
+ALTER TABLE visits ADD COLUMN ungated REAL;
+
+-- version 6
 CREATE TABLE passes(
   fingerprint INTEGER NOT NULL, url TEXT NOT NULL, by TEXT NOT NULL, topic TEXT NOT NULL,
   word TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY(fingerprint, url, by, topic)
 ) WITHOUT ROWID;
-"""
 
-_SEARCH_TABLES = """
+-- version 7
 CREATE TABLE searches(
   id INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, engine TEXT NOT NULL,
   query TEXT NOT NULL, page INTEGER NOT NULL, by TEXT NOT NULL, address TEXT NOT NULL,
@@ -148,9 +135,8 @@ CREATE INDEX search_results_fingerprint ON search_results(fingerprint);
 CREATE TABLE asked_for(
   id INTEGER PRIMARY KEY AUTOINCREMENT, query TEXT NOT NULL, by TEXT NOT NULL, at REAL NOT NULL
 );
-"""
 
-_SHARD_TABLES = """
+-- version 8
 CREATE TABLE letters(
   shard INTEGER NOT NULL, number INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY(shard, number)
 );
@@ -159,40 +145,3 @@ CREATE TABLE gathered(
   shard INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, base INTEGER NOT NULL,
   PRIMARY KEY(shard, first)
 ) WITHOUT ROWID;
-"""
-
-MIGRATIONS: tuple[str, ...] = (
-    _BASE_TABLES, _LINK_STATS_COLUMN, _TOPIC_COLUMNS, _WATCH_TABLES, _LANGUAGE_COLUMNS,
-    _PASSES_TABLE, _SEARCH_TABLES, _SHARD_TABLES,
-)  # fmt: skip
-"""``STEPS[n]`` turns version n into version n + 1; version 0 is an empty file."""
-assert len(MIGRATIONS) == SCHEMA_VERSION
-
-SCHEMA_QUERY = "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_master"
-"""Everything that a database holds, as :func:`schema_difference` wants it."""
-
-_SQL_BEGINNINGS = {"table": ("CREATE TABLE ",), "index": ("CREATE INDEX ", "CREATE UNIQUE INDEX ")}
-
-
-def schema_difference(found: Iterable[tuple[Any, ...]], ours: Iterable[tuple[Any, ...]]) -> str:
-    """What a database has that ours never do, or lacks; '' if it is as we make them.
-
-    Views, triggers and virtual tables are programs; so are the constraints of a table and the
-    expressions of an index. SQLite believes the text and not the type, so we look at both.
-    """
-    wanted = {(row[0], row[1]): _normalised_sql(row[4]) for row in ours}
-    tables = {name for kind, name in wanted if kind == "table"}
-    for kind, name, table, root, sql in found:
-        known = (kind, name) in wanted
-        if known and wanted.pop((kind, name)) != _normalised_sql(sql):
-            return f"another {kind} {name}"
-        plain = root and str(sql).startswith(_SQL_BEGINNINGS.get(kind, ()))
-        if not (plain or (kind == "index" and sql is None)):
-            return f"a {kind} {name}"
-        if kind == "index" and table in tables and not known:
-            return f"an index {name}"
-    return f"no {' '.join(next(iter(wanted)))}" if wanted else ""
-
-
-def _normalised_sql(sql: object) -> str:
-    return " ".join(str(sql or "").split())
