@@ -25,7 +25,7 @@ from honeyguide.lab.compare import CrawlTrial, TrialResult, run_comparison
 from honeyguide.lab.metrics import BootstrapEstimate, bootstrap_mean
 from honeyguide.lab.search_engine import LabSearchEngine
 from honeyguide.lab.simulate import simulate_crawl
-from honeyguide.lab.synthetic.parameters import parse_plan
+from honeyguide.lab.synthetic.topology import parse_plan
 from honeyguide.lab.synthetic.web import SyntheticWeb
 from honeyguide.lab.trials import (
     StartKnowledge,

@@ -25,7 +25,7 @@ from honeyguide.lab.graph import WebGraph
 from honeyguide.lab.metrics import bootstrap_mean, measure_harvest, paired_difference, sample_curve
 from honeyguide.lab.report import build_report, markdown_table, write_report
 from honeyguide.lab.responses import LabResponder, ServingOptions
-from honeyguide.lab.synthetic.parameters import parse_plan
+from honeyguide.lab.synthetic.topology import parse_plan
 from honeyguide.lab.synthetic.web import SyntheticWeb
 from honeyguide.lab.trials import (
     distinctive_words,

@@ -355,7 +355,7 @@ def serve_lab(
     from honeyguide.lab.responses import ServingOptions
     from honeyguide.lab.search_engine import LAB_ENGINE_URL
     from honeyguide.lab.server import serve_web
-    from honeyguide.lab.synthetic.parameters import parse_plan
+    from honeyguide.lab.synthetic.topology import parse_plan
     from honeyguide.lab.synthetic.web import SyntheticWeb
     from honeyguide.lab.trials import read_redirects
     from honeyguide.lab.web import RecordedWeb, load_demo_web

@@ -19,7 +19,7 @@ from honeyguide.errors import ConfigError, ParseError
 from honeyguide.lab.graph import WebGraph
 from honeyguide.lab.responses import LabResponder, ServingOptions
 from honeyguide.lab.search_engine import LabSearchIndex
-from honeyguide.lab.synthetic.parameters import parse_plan
+from honeyguide.lab.synthetic.topology import parse_plan
 from honeyguide.lab.synthetic.web import SyntheticWeb
 from honeyguide.lab.variants import REFERENCE_STRATEGIES, parse_variant
 from honeyguide.lab.web import LabWeb, RecordedWeb, read_aliases, without_scheme

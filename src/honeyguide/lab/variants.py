@@ -28,7 +28,7 @@ from xxhash import xxh3_64_intdigest
 from honeyguide.config.settings import Settings
 from honeyguide.errors import ConfigError
 from honeyguide.lab.search_engine import LAB_ENGINE_URL
-from honeyguide.lab.synthetic.parameters import parse_value
+from honeyguide.lab.synthetic.topology import parse_value
 from honeyguide.lab.web import without_scheme
 from honeyguide.learning.label_queries import label_questions, unlabelled_rows
 from honeyguide.protocols import Strategy

@@ -10,12 +10,10 @@ from itertools import chain
 from typing import Literal, NamedTuple
 
 from honeyguide.errors import ConfigError
-from honeyguide.lab.synthetic.links import LinkChooser, NumberKind
-from honeyguide.lab.synthetic.page import PageWriter, RewriteHref
-from honeyguide.lab.synthetic.parameters import SyntheticPlan
+from honeyguide.lab.synthetic.page import LinkChooser, NumberKind, PageWriter, RewriteHref
 from honeyguide.lab.synthetic.seeded_random import ChangeProcess, SeededRandom
 from honeyguide.lab.synthetic.text import load_texts
-from honeyguide.lab.synthetic.topology import SLOTS_PER_HOST, HostTopology
+from honeyguide.lab.synthetic.topology import SLOTS_PER_HOST, HostTopology, SyntheticPlan
 from honeyguide.lab.web import RecordedResponse, gzip_bytes, without_scheme
 from honeyguide.types import Url
 from honeyguide.url import canonical_url
