@@ -240,7 +240,7 @@ def compare_overlap(
     from rich.table import Table
 
     from honeyguide.api.collection import Collection
-    from honeyguide.lab.overlap import measure_overlap as measure
+    from honeyguide.lab.metrics import measure_overlap as measure
 
     one, two = Collection(first), Collection(second)
     found = measure(one, two, most)

@@ -23,9 +23,14 @@ from honeyguide.models.deep.embedding import Embedding, open_embedding
 from honeyguide.text.segments import TextTokenizer
 from honeyguide.training.corpus import MAX_DOCUMENTS, Corpus, gather_corpus
 from honeyguide.training.documents import visible_text
-from honeyguide.training.evaluation import ModelFigures, assign_folds, measure_figures
 from honeyguide.training.labelled_rows import ColumnNames
-from honeyguide.training.report import card_text, html_report
+from honeyguide.training.report import (
+    ModelFigures,
+    assign_folds,
+    card_text,
+    html_report,
+    measure_figures,
+)
 
 ModelKind = Literal["linear", "paper", "conv", "one_layer", "sensitivity"]
 MODEL_KINDS: tuple[ModelKind, ...] = get_args(ModelKind)
