@@ -153,9 +153,9 @@ def compare_strategies(
     """
     from honeyguide import registry
     from honeyguide.errors import ConfigError
-    from honeyguide.lab.compare import CrawlTrial, WebSpec
     from honeyguide.lab.compare import run_comparison as run
     from honeyguide.lab.report import build_report, markdown_table, write_report
+    from honeyguide.lab.trials import CrawlTrial, WebSpec
     from honeyguide.lab.variants import REFERENCE_STRATEGIES, parse_variant
     from honeyguide.lab.web import demo_files, load_demo_topics
 

@@ -34,12 +34,12 @@ def close_links(html: bytes, url: Url, known: Callable[[str], bool]) -> bytes:
     found = _BASE.search(html)
     base = canonical_url(found[1].decode("latin-1"), url) if found else None
 
-    def kept(match: re.Match[bytes]) -> bytes:
+    def close_unknown(match: re.Match[bytes]) -> bytes:
         address = unescape(match[2].strip(b"\"'").decode("utf-8", "replace")).strip()
         target = canonical_url(address, base or url)
         return match[0] if target is None or known(target) else match[1]
 
-    return _LINK.sub(kept, html)
+    return _LINK.sub(close_unknown, html)
 
 
 class ElementStripper:
@@ -66,13 +66,13 @@ class ElementStripper:
         self._empty = tag.lower() in _VOID
 
     def __call__(self, html: bytes) -> bytes:
-        kept, at = [], 0
+        parts, at = [], 0
         while start := self._start.search(html, at):
-            kept.append(html[at : start.start()])
+            parts.append(html[at : start.start()])
             at = start.end() if self._empty else self._element_end(html, start.end())
-        if not kept:
+        if not parts:
             return html
-        return b"".join([*kept, html[at:]])
+        return b"".join([*parts, html[at:]])
 
     def _element_end(self, html: bytes, at: int) -> int:
         depth = 1

@@ -392,7 +392,19 @@ class LabSearchEngine:
         return {
             "query": text,
             "number_of_results": total,
-            "results": [_result_entry(hit, place) for place, hit in enumerate(hits, first)],
+            "results": [
+                {
+                    "url": hit.url,
+                    "title": hit.title,
+                    "content": hit.snippet,
+                    "engine": "lab",
+                    "engines": ["lab"],
+                    "positions": [place],
+                    "score": hit.score,
+                    "category": "general",
+                }
+                for place, hit in enumerate(hits, first)
+            ],
             "answers": [],
             "corrections": [],
             "infoboxes": [],
@@ -418,19 +430,6 @@ def make_lab_engine(
         LabResponder(web, calm), most=most, reach=reach, progress=progress
     )
     return LabSearchEngine(index, latency_s=latency_s, fault=fault)
-
-
-def _result_entry(hit: LabSearchHit, place: int) -> dict[str, Any]:
-    return {
-        "url": hit.url,
-        "title": hit.title,
-        "content": hit.snippet,
-        "engine": "lab",
-        "engines": ["lab"],
-        "positions": [place],
-        "score": hit.score,
-        "category": "general",
-    }
 
 
 def _query_fields(query: str) -> dict[str, str]:

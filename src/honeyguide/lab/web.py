@@ -330,12 +330,9 @@ def _decode_lines(path: Path, kind: type[T]) -> Iterator[T]:
         raise ConfigError(f"{path} cannot be read: {error}") from error
 
 
-def _language_label(said: object) -> tuple[str, ...]:
-    return (
-        (f"language={said}",)
-        if isinstance(said, str) and 0 < len(said) < _MAX_LANGUAGE_LENGTH
-        else ()
-    )
+def _language_label(name: object) -> tuple[str, ...]:
+    known = isinstance(name, str) and 0 < len(name) < _MAX_LANGUAGE_LENGTH
+    return (f"language={name}",) if known else ()
 
 
 def _file_stem(path: Path) -> str:

@@ -423,10 +423,10 @@ class RegressorChoice(NamedTuple):
 def choose_regressor(names: Sequence[str], rows: FloatArray, target: FloatArray) -> RegressorChoice:
     """Select a learner by cross-validation and fit it to everything; the first wins a tie."""
     fold = assign_folds(target)
-    errors = [
-        _rms_error(predict_out_of_fold(REGRESSOR_FITS[name], rows, target, fold), target)
-        for name in names
+    misses = [
+        predict_out_of_fold(REGRESSOR_FITS[name], rows, target, fold) - target for name in names
     ]
+    errors = [float(np.sqrt(np.mean(miss**2))) for miss in misses]
     best = int(np.argmin(np.round(errors, 9)))
     return RegressorChoice(names[best], REGRESSOR_FITS[names[best]](rows, target), errors[best])
 
@@ -451,10 +451,6 @@ def predict_out_of_fold(
             model = fit(rows[~inside], target[~inside])
             said[inside] = np.clip(model.predict(rows[inside]), 0.0, 1.0)
     return said
-
-
-def _rms_error(said: FloatArray, target: FloatArray) -> float:
-    return float(np.sqrt(np.mean((said - target) ** 2)))
 
 
 def _kernel_gamma(rows: FloatArray) -> float:

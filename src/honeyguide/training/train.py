@@ -77,7 +77,7 @@ def train_model(
     settings = asdict(corpus.reading)
     if kind == "linear":
         return categories.train_bag_of_words(pages, labels, corpus.categories, settings)
-    from honeyguide.models.deep.training import train_net as train_net
+    from honeyguide.models.deep.training import train_net
 
     return train_net(
         kind,
@@ -111,16 +111,15 @@ def cross_validate(
             continue
         name = f"{kind}, fold {number + 1} of {folds}"
         report(name, number / folds)
-        progress = partial(_report_fold, report, name, number, folds)
+
+        def progress(done: float, name: str = name, number: int = number) -> None:
+            report(name, (number + done) / folds)
+
         only = inside.tolist()
         model = train_model(kind, corpus, options, embedding, only=only, progress=progress)
         chances[outside] = model.judge_many([corpus.pages[n] for n in outside])
     report(f"{kind}, {folds} folds", 1.0)
     return measure_figures(chances, truth, fold, corpus.categories)
-
-
-def _report_fold(report: TrainingProgress, name: str, number: int, folds: int, done: float) -> None:
-    report(name, (number + done) / folds)
 
 
 def model_size(model: TrainableModel) -> dict[str, Any]:

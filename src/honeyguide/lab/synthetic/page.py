@@ -92,14 +92,10 @@ class LinkChooser:
 
     def original_page(self, host: int, page: int) -> int:
         """The page that a near copy repeats; every other page itself."""
-        if (
-            page < SLOTS_PER_HOST
-            or page >= self._ground.sizes[host]
-            or not self._is_copy(host, page)
-        ):
+        if page >= self._ground.sizes[host] or not self._is_copy(host, page):
             return page
         # The original has the same slot and so the same subject, and is no copy itself.
-        return page - SLOTS_PER_HOST if not self._is_copy(host, page - SLOTS_PER_HOST) else page
+        return page if self._is_copy(host, page - SLOTS_PER_HOST) else page - SLOTS_PER_HOST
 
     def _is_copy(self, host: int, page: int) -> bool:
         if page < SLOTS_PER_HOST:
@@ -162,8 +158,11 @@ class LinkChooser:
         """A link from a page (or, with page -1, a listing) of this subject; it may be stale."""
         goal, found = self._choose_goal(host, page, subject, same, chance)
         draw, past = chance(), 0
-        if draw < self._plan.errors + self._plan.redirects:
-            past = _old_address_round(draw < self._plan.errors, chance())
+        if draw < self._plan.errors:
+            past = 1 + _MAX_HOPS + int(chance() * len(_DEAD_KINDS))
+        elif draw < self._plan.errors + self._plan.redirects:
+            hops = chance()
+            past = 1 if hops < 0.7 else 2 + int((hops - 0.7) / 0.3 * (_MAX_HOPS - 1))
         return self.write_link(host, goal, found, chance, past)
 
     def write_link(
@@ -216,12 +215,6 @@ class LinkChooser:
         pages = (self._ground.sizes[host] - slot + SLOTS_PER_HOST - 1) // SLOTS_PER_HOST
         skew = chance() if chance() < 0.5 else 1.0
         return slot + SLOTS_PER_HOST * int(pages * chance() * skew)
-
-
-def _old_address_round(dead: bool, draw: float) -> int:
-    if dead:
-        return 1 + _MAX_HOPS + int(draw * len(_DEAD_KINDS))
-    return 1 if draw < 0.7 else 2 + int((draw - 0.7) / 0.3 * (_MAX_HOPS - 1))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -335,14 +328,14 @@ class PageWriter:
 
     def write_month(self, host: int, month: int, day: int, mark: RewriteHref) -> bytes:
         """A page of a calendar that has neither beginning nor end worth speaking of."""
-        here = month_path(month)
+        path = month_path(month)
         if day:
-            inside = f'<p>No entries. <a href="{mark(here)}">The whole month</a></p>'
-            return self.write_plain(host, f"Day {day} of {here[5:]}", inside, mark)
+            inside = f'<p>No entries. <a href="{mark(path)}">The whole month</a></p>'
+            return self.write_plain(host, f"Day {day} of {path[5:]}", inside, mark)
         links = [("earlier", month_path(max(12, month - 1))), ("later", month_path(month + 1))]
-        links += [(f"day {n}", f"{here}/{n:02}") for n in range(1, 29, 7)]
-        items = "".join(f'<li><a href="{mark(path)}">{word}</a></li>' for word, path in links)
-        return self.write_plain(host, f"Calendar {here[5:]}", f"<ul>{items}</ul>", mark)
+        links += [(f"day {n}", f"{path}/{n:02}") for n in range(1, 29, 7)]
+        items = "".join(f'<li><a href="{mark(href)}">{word}</a></li>' for word, href in links)
+        return self.write_plain(host, f"Calendar {path[5:]}", f"<ul>{items}</ul>", mark)
 
     def count_listings(self, host: int) -> int:
         """How many listings a host has; a listing has 2 to 5 pages."""
@@ -452,13 +445,10 @@ def month_path(month: int) -> str:
 
 
 def _anchor_html(target: SyntheticLink, mark: RewriteHref) -> str:
-    said = f' hreflang="{target.hreflang}"' if target.hreflang else ""
-    return f'<a href="{_rewrite_href(target.href, mark)}"{said}>{target.anchor}</a>'
+    language = f' hreflang="{target.hreflang}"' if target.hreflang else ""
+    href = mark(target.href) if target.href.startswith("/") else target.href
+    return f'<a href="{href}"{language}>{target.anchor}</a>'
 
 
 def _item_html(target: SyntheticLink, mark: RewriteHref) -> str:
     return f"<li>{_anchor_html(target, mark)} {target.blurb}</li>"
-
-
-def _rewrite_href(href: str, mark: RewriteHref) -> str:
-    return mark(href) if href.startswith("/") else href

@@ -134,7 +134,8 @@ def load_texts() -> dict[str, TopicText]:
 def _manual_text(records: list[RecordedResponse]) -> TopicText:
     records.sort(key=lambda record: record.url)
     chosen = records[:: max(1, len(records) // _PAGES_PER_MANUAL)]
-    pages = [page for record in chosen if (page := _parse_page(record)) and _is_english(page)]
+    pages = [page for record in chosen if (page := _parse_page(record))]
+    pages = [page for page in pages if page.language.partition("-")[0] in ("", "en")]
     headings = Counter(
         title for page in pages for title in {_clean_title(t) for t in (page.title, *page.headings)}
     )
@@ -152,10 +153,6 @@ def _parse_page(record: RecordedResponse) -> Page | None:
         return parse_body(record.body, Link(Url(record.url)), record.header("content-type"))
     except ParseError:
         return None
-
-
-def _is_english(page: Page) -> bool:
-    return page.language.partition("-")[0] in ("", "en")
 
 
 def _clean_title(title: str) -> str:

@@ -288,7 +288,7 @@ class SyntheticWeb:
         status = _DEAD_STATUS.get(spot.kind, 200)
         if (
             spot.kind == "busy"
-            and self._dice.draw_number("busy", *spot[1:3], self._current_minute()) & 1
+            and self._dice.draw_number("busy", *spot[1:3], int(self.now // _BUSY_S)) & 1
         ):
             status = 200
         headers = _TEXT_HEADERS if spot.kind == "robots" else _HTML_HEADERS
@@ -324,9 +324,6 @@ class SyntheticWeb:
             return f"{path}{'&' if '?' in path else '?'}sid={number}"
 
         return mark
-
-    def _current_minute(self) -> int:
-        return int(self.now // _BUSY_S)
 
     def _require_listable(self) -> None:
         if self.plan.pages > _MAX_LISTED_PAGES:

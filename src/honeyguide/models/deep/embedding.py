@@ -1,7 +1,7 @@
 """The first layer of a network: a table that is trained, or an encoder that is not.
 
     nothing          a table of random numbers, trained from scratch
-    a WordTable      word vectors, such as a word2vec file: the table begins with them
+    WordVectors      word vectors, such as a word2vec file: the table begins with them
     a TextEncoder    vectors of words in their context, as of BERT: frozen, instead of the table
 
 Alqaraleh & Sırın found BERT best. Encoders come from a folder that the user names; nothing is ever
@@ -43,17 +43,6 @@ class EncodedTexts(NamedTuple):
 
 
 @runtime_checkable
-class WordTable(Protocol):
-    """Vectors of single words."""
-
-    @property
-    def width(self) -> int: ...
-    def vectors(self, words: Sequence[str]) -> dict[str, Floats]:
-        """The vectors of the words that are known."""
-        ...
-
-
-@runtime_checkable
 class TextEncoder(Protocol):
     """Vectors of words in their context."""
 
@@ -65,9 +54,6 @@ class TextEncoder(Protocol):
         ...
 
     def encode(self, segments: Sequence[Sequence[str]]) -> EncodedTexts: ...
-
-
-Embedding = WordTable | TextEncoder
 
 
 def open_embedding(path: Path, engine: str = "auto", expected: str | None = None) -> Embedding:
@@ -102,7 +88,7 @@ _FASTTEXT = (793_712_314).to_bytes(4, "little")
 
 @dataclass(frozen=True)
 class WordVectors:
-    """A :class:`WordTable` in a file: word2vec text (.vec, .txt) or binary (.bin), or GloVe text,
+    """Word vectors in a file: word2vec text (.vec, .txt) or binary (.bin), or GloVe text,
     perhaps gzipped. Only vectors of requested words are kept, so a file of any size can be read."""
 
     path: Path
@@ -179,6 +165,7 @@ class _VectorFile:
             raise ModelError(f"{self._path} cannot be read: {error}") from error
 
 
+Embedding = WordVectors | TextEncoder
 FoundVectors = Iterator[tuple[str, bytes, Floats]]
 """Place in the file, word, vector."""
 

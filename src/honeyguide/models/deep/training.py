@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from honeyguide.errors import ModelError
 from honeyguide.models.deep import vocabulary
 from honeyguide.models.deep.category_model import CategoryModel
-from honeyguide.models.deep.embedding import Embedding, TextEncoder, WordTable
+from honeyguide.models.deep.embedding import Embedding, TextEncoder, WordVectors
 from honeyguide.models.deep.net import (
     INITIAL_RANGE,
     NET_KINDS,
@@ -230,7 +230,9 @@ def train_net(
     )
     weights: Weights = {}
     if encoder is None:
-        weights["embedding"] = _initial_embedding(words, cast("WordTable | None", embedding), dice)
+        weights["embedding"] = _initial_embedding(
+            words, cast("WordVectors | None", embedding), dice
+        )
     width = encoder.width if encoder else weights["embedding"].shape[1]
     weights |= draw_weights(kind, width, len(categories), dice)
     held = choose_held_out(numbers, seed)[owners]
@@ -317,7 +319,7 @@ def _encode_parts(
 
 
 def _initial_embedding(
-    words: WordVocabulary, given: WordTable | None, dice: np.random.Generator
+    words: WordVocabulary, given: WordVectors | None, dice: np.random.Generator
 ) -> Floats:
     """The embedding to begin with: random, and word vectors where they are given, on the same
     scale, so that words without one are not lost beside them."""
