@@ -22,8 +22,7 @@ from honeyguide.models.deep.category_model import CategoryModel
 from honeyguide.models.deep.embedding import Embedding, open_embedding
 from honeyguide.text.segments import TextTokenizer
 from honeyguide.training.corpus import MAX_DOCUMENTS, Corpus, gather_corpus
-from honeyguide.training.documents import visible_text
-from honeyguide.training.labelled_rows import ColumnNames
+from honeyguide.training.documents import ColumnNames, visible_text
 from honeyguide.training.report import (
     ModelFigures,
     assign_folds,
