@@ -120,8 +120,6 @@ class ServingOptions:
 
     robots: str | None = None
     """robots.txt of every host; None: as recorded."""
-    host_robots: Mapping[str, str] = field(default_factory=dict)
-    """robots.txt of single hosts."""
     latency_s: float = 0.0
     strip: tuple[str, ...] = ()
     """Elements to leave out: ``tag``, ``tag#id``, ``tag.class`` or ``tag[name=value]``."""
@@ -216,11 +214,10 @@ class LabResponder:
             record = self.web.lookup(key)
         host, _, path = key.partition("/")
         if path == "robots.txt":
-            rules = self.serving.host_robots.get(host, self.serving.robots)
+            rules = self.serving.robots
             if rules is not None and host in self._hosts:
-                return make_response(
-                    200, (("Content-Type", "text/plain; charset=utf-8"),), rules.encode()
-                )
+                headers = (("Content-Type", "text/plain; charset=utf-8"),)
+                return make_response(200, headers, rules.encode())
         if record is None:
             if target := self.serving.aliases.get(key):
                 return make_response(301, (("Location", target),), b"")

@@ -109,19 +109,10 @@ class RecordedResponse(NamedTuple):
     """The body, content coding undone, then gzip'd."""
     labels: tuple[str, ...] = ()
     """What the judge knows; never served."""
-    title: str = ""
-    packed_outlinks: bytes = b""
 
     @property
     def body(self) -> bytes:
         return gunzip_bytes(self.packed)
-
-    @property
-    def outlinks(self) -> list[str]:
-        """Links inside the recorded web, as the corpus states them: for the judge."""
-        return (
-            gunzip_bytes(self.packed_outlinks).decode().split("\n") if self.packed_outlinks else []
-        )
 
     def header(self, name: str) -> str:
         """The first header of that (lower-case) name, or ''."""
@@ -268,11 +259,9 @@ class PageLine(msgspec.Struct):
     html: str | None = None
     charset: str | None = None
     content_type: str | None = None
-    title: str | None = None
     labels: list[str] = []
     lang: Any = None
     """Told by whoever recorded it; a page in Turkish is labelled ``language=tr``."""
-    outlinks: list[str] = []
 
 
 class AliasLine(msgspec.Struct):
@@ -293,8 +282,6 @@ def read_pages(path: Path) -> Iterator[RecordedResponse]:
             (("Content-Type", _with_charset(line.content_type or "text/html", charset)),),
             gzip_bytes(body),
             (*line.labels, *_language_label(line.lang)),
-            line.title or "",
-            gzip_bytes("\n".join(line.outlinks).encode("utf-8", "replace")),
         )
 
 

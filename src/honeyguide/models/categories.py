@@ -20,18 +20,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from honeyguide.errors import ModelError
 from honeyguide.models import untrusted
 from honeyguide.models.deep import category_model
 from honeyguide.models.deep.category_model import MAX_CATEGORIES, CategoryModel
-from honeyguide.models.deep.net import softmax
+from honeyguide.models.deep.net import Floats, Ints, softmax
 from honeyguide.models.deep.vocabulary import VocabularyCoverage, low_coverage, telling_words
 from honeyguide.models.svm import Linear, train_svm
 
-Floats = NDArray[np.floating[Any]]
-Ints = NDArray[np.signedinteger[Any]]
 Sparse = tuple[Floats, Ints, Ints]
 
 LINEAR_KIND = "linear"

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from honeyguide.errors import ModelError
 from honeyguide.models.deep import torch_engine
 from honeyguide.models.deep.embedding import TextEncoder, open_embedding
-from honeyguide.models.deep.net import TextNet, softmax
+from honeyguide.models.deep.net import Floats, TextNet, softmax
 from honeyguide.models.deep.vocabulary import (
     MAX_WORDS,
     SEGMENT_WORDS,
@@ -38,7 +38,6 @@ from honeyguide.models.deep.vocabulary import (
 )
 from honeyguide.models.untrusted import read_plain_file
 
-Floats = NDArray[np.floating[Any]]
 WordSegments = Sequence[Sequence[str]]
 """A page as lists of words, at most 150 in each; longer ones are cut."""
 

@@ -22,15 +22,12 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from honeyguide.errors import ModelError
 from honeyguide.models.deep import torch_engine
+from honeyguide.models.deep.net import Floats, Ints
 from honeyguide.models.deep.vocabulary import SEGMENT_WORDS
 from honeyguide.models.untrusted import open_plain_file, read_plain_file
-
-Floats = NDArray[np.floating[Any]]
-Ints = NDArray[np.signedinteger[Any]]
 
 
 class EncodedTexts(NamedTuple):
