@@ -121,7 +121,7 @@ def test_redirects() -> None:
         (b"GET http://a.org/ HTTP/1.1\r\nX: " + b"x" * 70_000, 431, b"too long"),
         (get("/", "Host: a.org", "Content-Length: 99999999"), 413, b"no bodies"),
         (get("/", "Host: a.org", "Content-Length: nine"), 413, b"no bodies"),
-        (get("http://[::1/"), 400, b"no address"),
+        (get("http://[::1/"), 400, b"not an address"),
         (b"GET http://a.org/\xc3\xbc\xff HTTP/1.1\r\n\r\n", 404, b"No such page"),
     ],
 )  # fmt: skip
