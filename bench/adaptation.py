@@ -22,10 +22,10 @@ from pathlib import Path
 import webs
 from harvest import SCHOOLS
 
-from honeyguide.lab.compare import CrawlTrial, TrialResult, WebSpec, run_comparison
+from honeyguide.lab.compare import run_comparison
 from honeyguide.lab.metrics import bootstrap_mean, paired_difference
 from honeyguide.lab.report import build_report, markdown_table
-from honeyguide.lab.trials import open_web
+from honeyguide.lab.trials import CrawlTrial, TrialResult, WebSpec, open_web
 from honeyguide.lab.variants import REFERENCE_STRATEGIES
 
 ROOT = Path(__file__).parents[1]

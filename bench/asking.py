@@ -16,8 +16,9 @@ from pathlib import Path
 
 import webs
 
-from honeyguide.lab.compare import CrawlTrial, TrialResult, run_comparison
+from honeyguide.lab.compare import run_comparison
 from honeyguide.lab.metrics import BootstrapEstimate, Harvest, bootstrap_mean, paired_difference
+from honeyguide.lab.trials import CrawlTrial, TrialResult
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "asking.md"

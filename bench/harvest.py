@@ -19,7 +19,7 @@ from pathlib import Path
 
 import webs
 
-from honeyguide.lab.compare import CrawlTrial, TrialResult, run_comparison
+from honeyguide.lab.compare import run_comparison
 from honeyguide.lab.report import (
     ComparisonReport,
     build_report,
@@ -27,6 +27,7 @@ from honeyguide.lab.report import (
     score_strategies,
     write_report,
 )
+from honeyguide.lab.trials import CrawlTrial, TrialResult
 from honeyguide.lab.variants import REFERENCE_STRATEGIES
 
 ROOT = Path(__file__).parents[1]

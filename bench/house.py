@@ -21,8 +21,9 @@ import webs
 
 from honeyguide import registry
 from honeyguide.api.chart import svg_chart
-from honeyguide.lab.compare import CrawlTrial, StartKnowledge, TrialResult, WebSpec, run_comparison
+from honeyguide.lab.compare import run_comparison
 from honeyguide.lab.report import ComparisonReport, build_report, markdown_table, recall_curves
+from honeyguide.lab.trials import CrawlTrial, StartKnowledge, TrialResult, WebSpec
 from honeyguide.lab.variants import REFERENCE_STRATEGIES, parse_variant
 from honeyguide.models.link_model import FEATURE_GROUPS
 

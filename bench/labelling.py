@@ -26,7 +26,7 @@ from tests.browser.served import studio
 from honeyguide.api.create import create
 from honeyguide.lab.responses import LabResponder
 from honeyguide.lab.simulate import simulate_crawl
-from honeyguide.lab.synthetic.parameters import parse_plan
+from honeyguide.lab.synthetic.topology import parse_plan
 from honeyguide.lab.synthetic.web import SyntheticWeb
 from honeyguide.store.store import Store
 

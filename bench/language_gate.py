@@ -17,8 +17,9 @@ from pathlib import Path
 
 import webs
 
-from honeyguide.lab.compare import CrawlTrial, TrialResult, run_comparison
+from honeyguide.lab.compare import run_comparison
 from honeyguide.lab.report import build_report, markdown_table
+from honeyguide.lab.trials import CrawlTrial, TrialResult
 from honeyguide.lab.variants import REFERENCE_STRATEGIES
 
 ROOT = Path(__file__).parents[1]

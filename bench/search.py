@@ -21,14 +21,16 @@ from statistics import fmean, median
 import webs
 
 from honeyguide.api.search import QueryReport, search_overview
-from honeyguide.lab.compare import CrawlTrial, TrialResult, run_comparison
+from honeyguide.lab.compare import run_comparison
 from honeyguide.lab.metrics import BootstrapEstimate, bootstrap_mean
 from honeyguide.lab.search_engine import LabSearchEngine
 from honeyguide.lab.simulate import simulate_crawl
-from honeyguide.lab.synthetic.parameters import parse_plan
+from honeyguide.lab.synthetic.topology import parse_plan
 from honeyguide.lab.synthetic.web import SyntheticWeb
 from honeyguide.lab.trials import (
+    CrawlTrial,
     StartKnowledge,
+    TrialResult,
     draw_topic,
     index_web,
     open_web,

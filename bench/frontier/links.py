@@ -12,11 +12,10 @@ from functools import lru_cache
 from multiprocessing import get_context
 from typing import Any
 
-from honeyguide.lab.synthetic.links import LinkChooser
-from honeyguide.lab.synthetic.parameters import SyntheticPlan
+from honeyguide.lab.synthetic.page import LinkChooser
 from honeyguide.lab.synthetic.seeded_random import SeededRandom
 from honeyguide.lab.synthetic.text import load_texts
-from honeyguide.lab.synthetic.topology import HostTopology
+from honeyguide.lab.synthetic.topology import HostTopology, SyntheticPlan
 from honeyguide.types import Candidate, Link, Url
 
 TAGS = ("nav/ul/li", "main/article/p", "div#content/div.text/p", "aside/ul.related/li")

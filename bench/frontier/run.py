@@ -26,7 +26,7 @@ import numpy
 import report
 from stage import COMMIT, EVERY, POPS, ROUNDS, Stage
 
-from honeyguide.lab.synthetic.parameters import SyntheticPlan
+from honeyguide.lab.synthetic.topology import SyntheticPlan
 
 ROOT = Path(__file__).parents[2]
 RESULT = ROOT / "bench" / "results" / "frontier.json"

@@ -17,7 +17,7 @@ from links import A_PAGE, pages
 from honeyguide.config.settings import Settings
 from honeyguide.frontier.frontier import LinkFrontier
 from honeyguide.frontier.order import make_order
-from honeyguide.lab.synthetic.parameters import SyntheticPlan
+from honeyguide.lab.synthetic.topology import SyntheticPlan
 from honeyguide.store.store import Store
 from honeyguide.strategies.keyword import Keyword
 from honeyguide.types import Candidate, Link

@@ -72,7 +72,7 @@ class Small:
 class Made:
     def __init__(self, plan: str) -> None:
         from honeyguide.lab.responses import LabResponder
-        from honeyguide.lab.synthetic.parameters import parse_plan
+        from honeyguide.lab.synthetic.topology import parse_plan
         from honeyguide.lab.synthetic.web import SyntheticWeb
 
         web = SyntheticWeb(parse_plan(plan))

@@ -13,7 +13,7 @@ from honeyguide.lab.responses import LabResponder
 from honeyguide.lab.search_engine import LAB_ENGINE_URL, make_lab_engine
 from honeyguide.lab.server import serve_in_thread
 from honeyguide.lab.simulate import simulate_crawl
-from honeyguide.lab.synthetic.parameters import parse_plan
+from honeyguide.lab.synthetic.topology import parse_plan
 from honeyguide.lab.synthetic.web import SyntheticWeb
 from honeyguide.url import host_of
 from tests.end_to_end.crawling import journal

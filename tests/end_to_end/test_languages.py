@@ -13,7 +13,7 @@ import pytest
 from honeyguide.api.create import create
 from honeyguide.errors import StoreError
 from honeyguide.lab.server import serve_in_thread
-from honeyguide.lab.synthetic.parameters import parse_plan
+from honeyguide.lab.synthetic.topology import parse_plan
 from honeyguide.lab.synthetic.web import SyntheticWeb
 from tests.commands import Told
 from tests.end_to_end.crawling import honeyguide, journal, start

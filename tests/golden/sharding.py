@@ -14,7 +14,7 @@ from typing import Any
 import honeyguide
 from honeyguide import Collection
 from honeyguide.lab.server import serve_in_thread
-from honeyguide.lab.synthetic.parameters import parse_plan
+from honeyguide.lab.synthetic.topology import parse_plan
 from honeyguide.lab.synthetic.web import SyntheticWeb
 from tests.golden.reading import Row, database, rows
 

@@ -16,7 +16,7 @@ from honeyguide.config.settings import Settings
 from honeyguide.crawl.from_settings import build_strategy
 from honeyguide.lab.responses import LabResponder
 from honeyguide.lab.simulate import SIMULATION_START, LabFetcher, run_simulated
-from honeyguide.lab.synthetic.parameters import parse_plan
+from honeyguide.lab.synthetic.topology import parse_plan
 from honeyguide.lab.synthetic.web import SyntheticWeb
 from honeyguide.learning import topics
 from honeyguide.store.store import Store

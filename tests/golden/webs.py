@@ -14,7 +14,7 @@ from honeyguide.config.settings import Settings
 from honeyguide.lab.responses import LabResponder
 from honeyguide.lab.search_engine import LAB_ENGINE_URL, LabSearchEngine, LabSearchIndex
 from honeyguide.lab.simulate import simulate_crawl
-from honeyguide.lab.synthetic.parameters import parse_plan
+from honeyguide.lab.synthetic.topology import parse_plan
 from honeyguide.lab.synthetic.web import SyntheticWeb
 from honeyguide.lab.web import LabWeb, load_demo_web, without_scheme
 

@@ -10,9 +10,8 @@ from types import ModuleType
 
 import pytest
 
-from honeyguide.lab.compare import CrawlTrial, TrialResult, WebSpec
 from honeyguide.lab.report import build_report
-from honeyguide.lab.trials import open_web
+from honeyguide.lab.trials import CrawlTrial, TrialResult, WebSpec, open_web
 
 BENCH = Path(__file__).parents[2] / "bench"
 

@@ -139,7 +139,7 @@ def test_refuses_what_cannot_be_learned() -> None:
         train_net("paper", documents, [2, *labels[1:]], both)
     with pytest.raises(ModelError, match="two categories"):
         train_net("paper", documents, [1] * 8, both)
-    with pytest.raises(ModelError, match="not a word"):
+    with pytest.raises(ModelError, match="contain no words"):
         train_net("paper", [[] for _ in documents], labels, both)
     with pytest.raises(ModelError, match="epochs"):
         train_net("paper", documents, labels, both, epochs=0)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from honeyguide.errors import ModelError
-from honeyguide.models.deep.embedding import WordTable, WordVectors, open_embedding
+from honeyguide.models.deep.embedding import WordVectors, open_embedding
 from honeyguide.models.deep.training import train_net
 from tests.unit import deep
 
@@ -31,7 +31,7 @@ def test_text(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(gzip.compress(data) if name.endswith("gz") else data)
     found = open_embedding(path)
-    assert isinstance(found, WordTable)
+    assert isinstance(found, WordVectors)
     assert found.width == 4
     vectors = found.vectors(["okul", "şehir", "new", "missing"])
     assert vectors.keys() == {"okul", "şehir"}

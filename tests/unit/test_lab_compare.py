@@ -13,21 +13,18 @@ import pytest
 
 from honeyguide.api.chart import svg_chart, terminal_chart
 from honeyguide.errors import ConfigError
-from honeyguide.lab.compare import (
-    CrawlTrial,
-    StartKnowledge,
-    TrialResult,
-    WebSpec,
-    run_comparison,
-    run_trial,
-)
+from honeyguide.lab.compare import run_comparison, run_trial
 from honeyguide.lab.graph import WebGraph
 from honeyguide.lab.metrics import bootstrap_mean, measure_harvest, paired_difference, sample_curve
 from honeyguide.lab.report import build_report, markdown_table, write_report
 from honeyguide.lab.responses import LabResponder, ServingOptions
-from honeyguide.lab.synthetic.parameters import parse_plan
+from honeyguide.lab.synthetic.topology import parse_plan
 from honeyguide.lab.synthetic.web import SyntheticWeb
 from honeyguide.lab.trials import (
+    CrawlTrial,
+    StartKnowledge,
+    TrialResult,
+    WebSpec,
     distinctive_words,
     draw_topic,
     trial_examples,

@@ -23,7 +23,7 @@ from honeyguide.lab.search_engine import (
     to_fts_query,
 )
 from honeyguide.lab.server import serve_in_thread
-from honeyguide.lab.synthetic.parameters import parse_plan
+from honeyguide.lab.synthetic.topology import parse_plan
 from honeyguide.lab.synthetic.web import SyntheticWeb
 from honeyguide.lab.web import RecordedResponse, RecordedWeb, gzip_bytes, load_demo_web
 

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 from honeyguide.cli.lab import app
 from honeyguide.errors import ConfigError
 from honeyguide.lab import compare, server
-from honeyguide.lab.compare import CrawlTrial, WebSpec, run_trial
+from honeyguide.lab.compare import run_trial
 from honeyguide.lab.search_engine import LAB_ENGINE_URL, LabSearchEngine
-from honeyguide.lab.trials import draw_topic, trial_settings
+from honeyguide.lab.trials import CrawlTrial, WebSpec, draw_topic, trial_settings
 from honeyguide.lab.variants import EngineVariant, keyword_queries, parse_variant
 
 PLAN = "seed=7,hosts=30,pages=300,scattered=0.9,zipf=0.2,focus=0.9,mirrors=0,islands=0,languages=0"

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 import pytest
 
 from honeyguide.errors import ConfigError
-from honeyguide.lab.compare import CrawlTrial, WebSpec, run_trial
+from honeyguide.lab.compare import run_trial
+from honeyguide.lab.trials import CrawlTrial, WebSpec
 from honeyguide.lab.variants import parse_variant
 from honeyguide.store.labels import LabelTable
 from honeyguide.types import Label

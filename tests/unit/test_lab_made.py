@@ -21,8 +21,8 @@ from honeyguide.errors import ConfigError
 from honeyguide.lab.graph import WebGraph
 from honeyguide.lab.responses import LabResponder
 from honeyguide.lab.simulate import simulate_crawl
-from honeyguide.lab.synthetic.parameters import SyntheticPlan, parse_plan
 from honeyguide.lab.synthetic.seeded_random import DAY_S
+from honeyguide.lab.synthetic.topology import SyntheticPlan, parse_plan
 from honeyguide.lab.synthetic.web import SyntheticWeb
 from honeyguide.lab.trials import distinctive_words
 from honeyguide.lab.web import RecordedResponse, without_scheme
@@ -78,7 +78,7 @@ def test_the_same_plan_makes_the_same_bytes() -> None:
 
 def test_another_process_makes_the_same_bytes() -> None:
     code = (
-        "from honeyguide.lab.synthetic.parameters import parse_plan\n"
+        "from honeyguide.lab.synthetic.topology import parse_plan\n"
         "from tests.unit.test_lab_made import *\n"
         "sys.stdout.write(digest(SyntheticWeb(parse_plan('seed=5,hosts=40,pages=3000'))))"
     )

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from honeyguide.errors import ConfigError
-from honeyguide.lab.synthetic.parameters import SyntheticPlan, parse_plan
+from honeyguide.lab.synthetic.topology import SyntheticPlan, parse_plan
 from honeyguide.lab.synthetic.web import SyntheticWeb
 from honeyguide.url import host_of
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.lab.overlap import (
+from honeyguide.lab.metrics import (
     MIN_COSINE,
     ComparedDocument,
     SharedCounts,

@@ -10,7 +10,7 @@ import pytest
 from honeyguide.errors import ConfigError
 from honeyguide.lab.graph import LabPageReader, WebGraph
 from honeyguide.lab.responses import LabResponder
-from honeyguide.lab.synthetic.parameters import parse_plan
+from honeyguide.lab.synthetic.topology import parse_plan
 from honeyguide.lab.synthetic.web import SyntheticWeb
 from honeyguide.lab.web import without_scheme
 from honeyguide.types import Page, Url

@@ -53,7 +53,7 @@ def http(body: bytes, *headers: str, status: int = 200) -> bytes:
 def test_pages_are_read_from_json_lines(tmp_path: Path, suffix: str) -> None:
     path = write(
         tmp_path / f"w{suffix}",
-        page("http://a.org/", "<p>ş€", charset="iso-8859-9", labels=["x"], outlinks=["http://b/"]),
+        page("http://a.org/", "<p>ş€", charset="iso-8859-9", labels=["x"]),
         page("https://b.org/x", title="B", kind="unknown fields are no trouble"),
         {"id": "no page at all"},
     )
@@ -65,7 +65,6 @@ def test_pages_are_read_from_json_lines(tmp_path: Path, suffix: str) -> None:
     assert first.body == "<p>ş".encode("iso-8859-9") + b"&#8364;"
     assert first.header("content-type") == "text/html; charset=iso-8859-9"
     assert first.labels == web.labels_of("http://a.org/") == ("x",)
-    assert first.outlinks == ["http://b/"]
     assert web.urls_labelled("x") == ["http://a.org/"]
     assert web.labels_of("http://nowhere.org/") == ()
 

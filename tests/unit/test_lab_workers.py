@@ -94,4 +94,4 @@ def test_an_interrupted_study_says_what_is_kept(capsys: pytest.CaptureFixture[st
         study()
     assert ended.value.exit_code == 130
     said = " ".join(capsys.readouterr().err.split())
-    assert "interrupted; 3 of 24 crawls are saved in results" in said
+    assert "interrupted; 3 of 24 crawls are kept in results" in said

@@ -13,8 +13,7 @@ from honeyguide.cli.label_file import read_labels
 from honeyguide.errors import CollectionCorrupt, ConfigError, StoreError
 from honeyguide.store import Store
 from honeyguide.store.export import EXPORT_COLUMNS, export_collection
-from honeyguide.training.documents import read_documents
-from honeyguide.training.labelled_rows import ColumnNames, ReadingTally
+from honeyguide.training.documents import ColumnNames, ReadingTally, read_documents
 from honeyguide.types import Label, Url, Visit
 from honeyguide.watch.list_import import load_watch_list
 from tests.unit.store_visits import answer, bad, change, good, records, warc_files

@@ -12,10 +12,14 @@ import pytest
 
 from honeyguide.errors import ConfigError
 from honeyguide.text.segments import TextTokenizer
-from honeyguide.training import labelled_rows
+from honeyguide.training import documents
 from honeyguide.training.corpus import gather_corpus
-from honeyguide.training.documents import LabelledDocument, read_documents
-from honeyguide.training.labelled_rows import ColumnNames, ReadingTally
+from honeyguide.training.documents import (
+    ColumnNames,
+    LabelledDocument,
+    ReadingTally,
+    read_documents,
+)
 from tests.unit.labelled import rows
 
 ENGLISH = TextTokenizer("en")
@@ -115,7 +119,7 @@ def test_columns_by_name(tmp_path: Path) -> None:
 
 
 def test_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(labelled_rows, "MAX_TEXT_BYTES", 1000)
+    monkeypatch.setattr(documents, "MAX_TEXT_BYTES", 1000)
     long = lines(
         tmp_path / "a.jsonl",
         {"text": "x" * 5000, "label": "a"},

@@ -8,8 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from honeyguide.training.evaluation import ModelFigures, assign_folds, measure_figures
-from honeyguide.training.report import card_text, confusion_svg, html_report, reliability_svg
+from honeyguide.training.report import (
+    ModelFigures,
+    assign_folds,
+    card_text,
+    confusion_svg,
+    html_report,
+    measure_figures,
+    reliability_svg,
+)
 
 TRUTH = np.array([0, 0, 0, 1, 1, 2])
 CHANCES = np.array(

@@ -16,9 +16,8 @@ from honeyguide.cli import categories
 from honeyguide.config.settings import FetchSettings
 from honeyguide.errors import ConfigError, Forbidden
 from honeyguide.net.polite_fetch import PoliteFetcher, RequestPacer
-from honeyguide.training import labelled_rows
-from honeyguide.training.documents import category_name, read_documents
-from honeyguide.training.labelled_rows import ColumnNames, ReadingTally
+from honeyguide.training import documents
+from honeyguide.training.documents import ColumnNames, ReadingTally, category_name, read_documents
 from honeyguide.training.report import card_text, html_report
 from honeyguide.training.train import ModelRequest, make_model
 from honeyguide.types import Request, Response, Url
@@ -48,7 +47,7 @@ def test_links_in_a_folder_are_not_followed(tmp_path: Path) -> None:
 
 
 def test_a_record_of_a_table_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(labelled_rows, "MAX_TEXT_BYTES", 1000)
+    monkeypatch.setattr(documents, "MAX_TEXT_BYTES", 1000)
     path = tmp_path / "a.csv"
     path.write_text("text,label\n" + "short,a\n" * 500)
     assert len(labels(path)[0]) == 500, "not all records together"

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from honeyguide.errors import ConfigError
 from honeyguide.text.segments import TextTokenizer
-from honeyguide.training import labelled_rows
+from honeyguide.training import documents
 from honeyguide.training.corpus import gather_corpus
-from honeyguide.training.labelled_rows import (
+from honeyguide.training.documents import (
     ColumnNames,
     LabelledRow,
     ReadingTally,
@@ -75,8 +75,8 @@ def test_a_fault_in_utf_8_is_a_letter_and_no_other_encoding(
 ) -> None:
     good = table(tmp_path / "a.csv", "utf-8").read_bytes()
     (tmp_path / "a.csv").write_bytes(good + b'\r\n"broken \xfe letter",ev\r\n')
-    for block in (labelled_rows._BLOCK, 64):
-        monkeypatch.setattr(labelled_rows, "_BLOCK", block)
+    for block in (documents._BLOCK, 64):
+        monkeypatch.setattr(documents, "_BLOCK", block)
         found, tally = read(tmp_path / "a.csv")
         assert (found[0].text, tally.lost, tally.encodings) == (f"{TURKISH} 0", 1, {})
 
@@ -119,7 +119,7 @@ def test_what_excel_states_goes_before(tmp_path: Path) -> None:
 def test_faults_are_told_with_their_own_line(
     tmp_path: Path, written: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("honeyguide.training.labelled_rows.MAX_TEXT_BYTES", 100)
+    monkeypatch.setattr("honeyguide.training.documents.MAX_TEXT_BYTES", 100)
     (tmp_path / "a.csv").write_text(written)
     with pytest.raises(ConfigError, match=said):
         read(tmp_path / "a.csv")
@@ -135,7 +135,7 @@ def test_json_faults_name_the_line_once(tmp_path: Path) -> None:
 def test_a_line_that_is_just_too_long_takes_no_other_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("honeyguide.training.labelled_rows.MAX_TEXT_BYTES", 100)
+    monkeypatch.setattr("honeyguide.training.documents.MAX_TEXT_BYTES", 100)
     row = '{"text": "a", "label": "b"}\n'
     (tmp_path / "a.jsonl").write_text("x" * 199 + "\n" + row)
     found, tally = read(tmp_path / "a.jsonl")

@@ -45,7 +45,7 @@ def train(
         model.figures[model.kind].accuracy
     """
     from honeyguide.text.segments import TextTokenizer
-    from honeyguide.training.labelled_rows import ColumnNames
+    from honeyguide.training.documents import ColumnNames
     from honeyguide.training.train import ModelRequest, TrainingOptions, make_model
 
     if language:

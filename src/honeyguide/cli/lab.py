@@ -157,9 +157,9 @@ def compare_strategies(
     -s honeyguide -s honeyguide:engine=lab,queries=2`
     """
     from honeyguide import registry
-    from honeyguide.lab.compare import CrawlTrial, WebSpec
     from honeyguide.lab.compare import run_comparison as run
     from honeyguide.lab.report import build_report, markdown_table, write_report
+    from honeyguide.lab.trials import CrawlTrial, WebSpec
     from honeyguide.lab.variants import REFERENCE_STRATEGIES, parse_variant
     from honeyguide.lab.web import demo_files, load_demo_topics
 
@@ -235,7 +235,7 @@ def compare_overlap(
     """
     from dataclasses import asdict
 
-    from honeyguide.lab.overlap import measure_overlap as measure
+    from honeyguide.lab.metrics import measure_overlap as measure
 
     one, two = open_collection(first), open_collection(second)
     found = measure(one, two, most)
@@ -313,7 +313,7 @@ def serve_lab(
     from honeyguide.lab.responses import ServingOptions
     from honeyguide.lab.search_engine import LAB_ENGINE_URL
     from honeyguide.lab.server import serve_web
-    from honeyguide.lab.synthetic.parameters import parse_plan
+    from honeyguide.lab.synthetic.topology import parse_plan
     from honeyguide.lab.synthetic.web import SyntheticWeb
     from honeyguide.lab.trials import read_redirects
     from honeyguide.lab.web import RecordedWeb, load_demo_web

@@ -28,9 +28,7 @@ from honeyguide.lab.simulate import simulate_crawl
 from honeyguide.lab.trials import (
     CrawlTrial,
     DrawnTopic,
-    StartKnowledge,
     TrialResult,
-    WebSpec,
     draw_topic,
     index_web,
     open_web,
@@ -251,9 +249,6 @@ def _judge_trial(
 # Each crawl is one line of ``results.jsonl``; a comparison that was interrupted goes on where it
 # ended, and one with more strategies adds only what is missing.
 # --------------------------------------------------------------------------------------------------
-
-
-__all__ = ["CrawlTrial", "StartKnowledge", "TrialResult", "WebSpec", "run_comparison", "run_trial"]
 
 
 def run_comparison(

@@ -16,7 +16,7 @@ from honeyguide.api.create import create
 from honeyguide.crawl.status import Report
 from honeyguide.errors import ConfigError, HoneyguideError
 from honeyguide.lab.metrics import Harvest, measure_harvest, sample_curve
-from honeyguide.lab.web import DemoTopic, RecordedWeb, load_demo_topics, load_demo_web
+from honeyguide.lab.web import RecordedWeb, load_demo_topics, load_demo_web
 from honeyguide.run_status import StatusObserver
 from honeyguide.store.store import Store
 from honeyguide.types import UNREQUESTED
@@ -41,7 +41,12 @@ ProgressDisplay = Callable[[str, int], AbstractContextManager[StatusObserver]]
 
 def run_demo(folder: Path, topic_name: str, pages: int, watch: ProgressDisplay) -> list[DemoRun]:
     """Crawl the embedded web twice, focused and breadth first, and draw both curves."""
-    topic = _find_topic(topic_name)
+    topics = load_demo_topics()
+    if topic_name not in topics:
+        raise ConfigError(
+            f"the demo has no topic {topic_name!r}; choose one of {', '.join(topics)}"
+        )
+    topic = topics[topic_name]
     _make_room(folder)
     web = load_demo_web()
     truth = len(web.urls_labelled(topic_name))
@@ -65,17 +70,11 @@ def run_demo(folder: Path, topic_name: str, pages: int, watch: ProgressDisplay) 
                 report = collection.crawl(observer=observer)
             judged = _true_relevance(collection.folder, web, topic_name)
             runs.append(DemoRun(title, collection, report, measure_harvest(judged, truth)))
-    (folder / "harvest.svg").write_text(draw_curves(topic, runs), "utf-8")
+    title = f"Relevant pages found: {topic.title}"
+    curves = {run.title: curve_points(run) for run in runs}
+    chart = svg_chart(title, "pages visited", "relevant pages found", curves)
+    (folder / "harvest.svg").write_text(chart, "utf-8")
     return runs
-
-
-def draw_curves(topic: DemoTopic, runs: list[DemoRun]) -> str:
-    return svg_chart(
-        f"Relevant pages found: {topic.title}",
-        "pages visited",
-        "relevant pages found",
-        {run.title: curve_points(run) for run in runs},
-    )
 
 
 def curve_points(run: DemoRun) -> list[tuple[float, float]]:
@@ -90,13 +89,6 @@ def _true_relevance(folder: Path, web: RecordedWeb, topic: str) -> list[bool]:
             for row in store.visits.iter_visits()
             if row.status is not None or row.failure not in UNREQUESTED
         ]
-
-
-def _find_topic(name: str) -> DemoTopic:
-    known = load_demo_topics()
-    if name not in known:
-        raise ConfigError(f"the demo has no topic {name!r}; choose one of {', '.join(known)}")
-    return known[name]
 
 
 def _make_room(folder: Path) -> None:

@@ -59,8 +59,8 @@ _MAX_ADDRESSES = 5_000_000
 
 class _GraphNode(NamedTuple):
     links: tuple[str, ...]
-    kept: bool = True
-    """False: the page asks not to be kept, so no crawl can bring it."""
+    storable: bool = True
+    """False: the page asks not to be stored, so no crawl can bring it."""
 
 
 class WebGraph:
@@ -91,7 +91,7 @@ class WebGraph:
                 if target not in seen:
                     seen.add(target)
                     waiting.append(target)
-        return {key for key in seen if key not in self._nodes or self._nodes[key].kept}
+        return {key for key in seen if key not in self._nodes or self._nodes[key].storable}
 
     def page_links(self, key: str) -> tuple[str, ...]:
         """Where the page at ``host/path`` leads; read once, then remembered."""

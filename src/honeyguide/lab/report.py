@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -224,13 +224,12 @@ def _mean_or_zero(values: Sequence[float]) -> float:
 
 
 def _scores_json(table: Sequence[StrategyScores]) -> dict[str, Any]:
-    facts = {}
-    for line in table:
-        raw = {
-            key: value._asdict() if isinstance(value, BootstrapEstimate) else value
-            for key, value in ((key, getattr(line, key)) for key in asdict(line))
-            if key != "strategy"
-        }
-        reached = line.visits_to < math.inf
-        facts[line.strategy] = raw | {"visits_to": line.visits_to if reached else None}
-    return facts
+    def to_plain(value: Any) -> Any:
+        if isinstance(value, BootstrapEstimate):
+            return value._asdict()
+        return None if value == math.inf else value
+
+    names = [field.name for field in fields(StrategyScores) if field.name != "strategy"]
+    return {
+        line.strategy: {name: to_plain(getattr(line, name)) for name in names} for line in table
+    }

@@ -34,12 +34,12 @@ def close_links(html: bytes, url: Url, known: Callable[[str], bool]) -> bytes:
     found = _BASE.search(html)
     base = canonical_url(found[1].decode("latin-1"), url) if found else None
 
-    def kept(match: re.Match[bytes]) -> bytes:
+    def close_unknown(match: re.Match[bytes]) -> bytes:
         address = unescape(match[2].strip(b"\"'").decode("utf-8", "replace")).strip()
         target = canonical_url(address, base or url)
         return match[0] if target is None or known(target) else match[1]
 
-    return _LINK.sub(kept, html)
+    return _LINK.sub(close_unknown, html)
 
 
 class ElementStripper:
@@ -66,13 +66,13 @@ class ElementStripper:
         self._empty = tag.lower() in _VOID
 
     def __call__(self, html: bytes) -> bytes:
-        kept, at = [], 0
+        parts, at = [], 0
         while start := self._start.search(html, at):
-            kept.append(html[at : start.start()])
+            parts.append(html[at : start.start()])
             at = start.end() if self._empty else self._element_end(html, start.end())
-        if not kept:
+        if not parts:
             return html
-        return b"".join([*kept, html[at:]])
+        return b"".join([*parts, html[at:]])
 
     def _element_end(self, html: bytes, at: int) -> int:
         depth = 1
@@ -120,8 +120,6 @@ class ServingOptions:
 
     robots: str | None = None
     """robots.txt of every host; None: as recorded."""
-    host_robots: Mapping[str, str] = field(default_factory=dict)
-    """robots.txt of single hosts."""
     latency_s: float = 0.0
     strip: tuple[str, ...] = ()
     """Elements to leave out: ``tag``, ``tag#id``, ``tag.class`` or ``tag[name=value]``."""
@@ -216,11 +214,10 @@ class LabResponder:
             record = self.web.lookup(key)
         host, _, path = key.partition("/")
         if path == "robots.txt":
-            rules = self.serving.host_robots.get(host, self.serving.robots)
+            rules = self.serving.robots
             if rules is not None and host in self._hosts:
-                return make_response(
-                    200, (("Content-Type", "text/plain; charset=utf-8"),), rules.encode()
-                )
+                headers = (("Content-Type", "text/plain; charset=utf-8"),)
+                return make_response(200, headers, rules.encode())
         if record is None:
             if target := self.serving.aliases.get(key):
                 return make_response(301, (("Location", target),), b"")

@@ -11,6 +11,7 @@ from copy import copy
 from dataclasses import replace
 from functools import lru_cache
 from html import escape
+from importlib.resources import files
 from typing import Any, Literal, NamedTuple, Self, get_args
 from urllib.parse import parse_qs
 
@@ -317,31 +318,11 @@ def _million_results() -> LabResponse:
 
 def _hostile_results() -> list[dict[str, Any]]:
     """Results that would do harm where they were believed."""
+    known = files("honeyguide.lab").joinpath("hostile_results.json").read_text("utf-8")
+    results: list[dict[str, Any]] = json.loads(known)
     where = "http://www.h1.example/"
-    return [
-        {"url": "javascript:alert(1)", "title": "run me", "content": ""},
-        {"url": "file:///etc/passwd", "title": "read me", "content": ""},
-        {"url": "data:text/html,<script>alert(1)</script>", "title": "", "content": ""},
-        {"url": "http://127.0.0.1:22/", "title": "this machine", "content": ""},
-        {"url": "http://169.254.169.254/latest/meta-data/", "title": "a cloud's", "content": ""},
-        {"url": "http://user:secret@www.h1.example/", "title": "signed in", "content": ""},
-        {"url": where + "x" * 100_000, "title": "long address", "content": ""},
-        {"url": "http://[::1", "title": "no address", "content": ""},
-        {"url": "", "title": "", "content": ""},
-        {"title": "nowhere", "content": "no address at all"},
-        {"url": where + "1", "title": None, "content": None},
-        {
-            "url": where + "2",
-            "title": "<script>alert(1)</script><img src=x onerror=alert(1)>",
-            "content": '"><svg/onload=alert(1)> =HYPERLINK("http://evil.example/") </textarea>',
-        },
-        {
-            "url": where + "3",
-            "title": "\x00\x1b[2J\u202egnp.exe\u2028",
-            "content": "\x07\r\n\r\nSet: 1",
-        },
-        {"url": where + "4", "title": "t" * 200_000, "content": "c " * 200_000},
-    ]
+    results.insert(6, {"url": where + "x" * 100_000, "title": "long address", "content": ""})
+    return [*results, {"url": where + "4", "title": "t" * 200_000, "content": "c " * 200_000}]
 
 
 # --------------------------------------------------------------------------------------------------
@@ -397,9 +378,9 @@ class LabSearchEngine:
                 return make_response(200, _HTML_HEADERS, _html_form(""))
             return make_response(400, JSON_HEADERS, b'{"error": "No query"}')
         number, self._asked = self._asked, self._asked + 1
-        spoilt_answer = faulty_response(self._fault, number, lambda: self._results_json(text, page))
-        if spoilt_answer is not None:
-            return spoilt_answer
+        faulty = faulty_response(self._fault, number, lambda: self._results_json(text, page))
+        if faulty is not None:
+            return faulty
         facts = self._results_json(text, page)
         if kind == "json":
             return make_response(200, JSON_HEADERS, json.dumps(facts, ensure_ascii=False).encode())
@@ -411,7 +392,19 @@ class LabSearchEngine:
         return {
             "query": text,
             "number_of_results": total,
-            "results": [_result_entry(hit, place) for place, hit in enumerate(hits, first)],
+            "results": [
+                {
+                    "url": hit.url,
+                    "title": hit.title,
+                    "content": hit.snippet,
+                    "engine": "lab",
+                    "engines": ["lab"],
+                    "positions": [place],
+                    "score": hit.score,
+                    "category": "general",
+                }
+                for place, hit in enumerate(hits, first)
+            ],
             "answers": [],
             "corrections": [],
             "infoboxes": [],
@@ -437,19 +430,6 @@ def make_lab_engine(
         LabResponder(web, calm), most=most, reach=reach, progress=progress
     )
     return LabSearchEngine(index, latency_s=latency_s, fault=fault)
-
-
-def _result_entry(hit: LabSearchHit, place: int) -> dict[str, Any]:
-    return {
-        "url": hit.url,
-        "title": hit.title,
-        "content": hit.snippet,
-        "engine": "lab",
-        "engines": ["lab"],
-        "positions": [place],
-        "score": hit.score,
-        "category": "general",
-    }
 
 
 def _query_fields(query: str) -> dict[str, str]:

@@ -10,8 +10,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from email.utils import formatdate
-from time import time
-from typing import NamedTuple, Self
+from typing import Self
 
 from honeyguide.lab.responses import (
     LAB_HOST,
@@ -34,21 +33,11 @@ _ABSOLUTE = re.compile(r"https?://", re.IGNORECASE)
 _GZIP = re.compile(rb"(?:^|[\s,])(?:x-)?gzip(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))", re.IGNORECASE)
 
 
-class AccessLogLine(NamedTuple):
-    """A line of the access log."""
-
-    at: float
-    host: str
-    path: str
-    status: int
-
-
 @dataclass(frozen=True, slots=True)
 class ConnectionOptions:
     """What every client of one server gets."""
 
     responder: LabResponder
-    log: Callable[[AccessLogLine], None] | None = None
     slow_s: float = 30.0
     """How long a client may take to ask, and to read."""
     idle_s: float = 120.0
@@ -167,9 +156,6 @@ class LabConnection(asyncio.Protocol):
             answer = self._terms.responder.respond(key)
         else:
             answer = message_response(405, "The lab answers GET and HEAD.")
-        host, _, path = key.partition("/")
-        if self._terms.log is not None:
-            self._terms.log(AccessLogLine(time(), host.lower(), "/" + path, answer.status))
         if not answer.status:
             self.abort()
             return
@@ -241,15 +227,13 @@ class LabServer:
         *,
         serving: ServingOptions | None = None,
         engine: VirtualHost | None = None,
-        log: Callable[[AccessLogLine], None] | None = None,
         slow_s: float = 30.0,
         idle_s: float = 120.0,
     ) -> None:
-        """``engine`` answers for search.lab, ``log`` hears every answer, and a client may take
-        ``slow_s`` to ask and to read."""
+        """``engine`` answers for search.lab; a client may take ``slow_s`` to ask and to read."""
         self.desk = LabResponder(web, serving, engine)
         self.connections: set[LabConnection] = set()
-        self._terms = ConnectionOptions(self.desk, log, slow_s, idle_s)
+        self._terms = ConnectionOptions(self.desk, slow_s, idle_s)
         self._where = (host, port)
         self._server: asyncio.Server | None = None
         self._sweeper: asyncio.Task[None] | None = None
@@ -314,7 +298,6 @@ def serve_web(
 def serve_in_thread(
     web: LabWeb,
     serving: ServingOptions | None = None,
-    log: Callable[[AccessLogLine], None] | None = None,
     engine: VirtualHost | None = None,
 ) -> Iterator[str]:
     """The address of a lab that runs beside the caller, in this process."""
@@ -327,7 +310,7 @@ def serve_in_thread(
             loop.call_soon_threadsafe(done.set)
 
         try:
-            async with LabServer(web, serving=serving, engine=engine, log=log) as server:
+            async with LabServer(web, serving=serving, engine=engine) as server:
                 started.set_result((server.address, stop))
                 await done.wait()
         except OSError as error:

@@ -20,9 +20,9 @@ from honeyguide.errors import ConfigError, ParseError
 from honeyguide.lab.graph import WebGraph
 from honeyguide.lab.responses import LabResponder, ServingOptions
 from honeyguide.lab.search_engine import LabSearchIndex
-from honeyguide.lab.synthetic.parameters import parse_plan
+from honeyguide.lab.synthetic.topology import parse_plan
 from honeyguide.lab.synthetic.web import SyntheticWeb
-from honeyguide.lab.variants import REFERENCE_STRATEGIES, parse_variant
+from honeyguide.lab.variants import REFERENCE_STRATEGIES, TEACHERS, parse_variant
 from honeyguide.lab.web import LabWeb, RecordedWeb, read_aliases, without_scheme
 from honeyguide.parse.read import parse_body
 from honeyguide.text.language import split_words, stems_of, stop_words
@@ -303,7 +303,7 @@ def trial_settings(trial: CrawlTrial, topic: DrawnTopic) -> Settings:
             # part of the budget would go where the strategy did not want to.
             "politeness": {"loopback_delay_s": trial.web.delay_s, "response_factor": 0.0},
             "store": {"warc": False, "min_free_mb": 0},
-            "learn": chosen.learn_settings(),
+            "learn": {"teacher": TEACHERS[chosen.teacher], "every": chosen.every},
             "language": {"predict": chosen.predict},
             "search": chosen.engine.search_settings(keywords) if chosen.engine else {},
             "strategy": dict(chosen.parameters),
@@ -331,9 +331,9 @@ def _example_targets(trial: CrawlTrial, topic: DrawnTopic) -> dict[str, float]:
     start = trial.start
     good = topic.examples if start is None else topic.examples[: start.good]
     bad = topic.bad if start is None else topic.bad[: start.bad]
-    told = dict.fromkeys(good, 1.0) | dict.fromkeys(bad, 0.0)
+    targets = dict.fromkeys(good, 1.0) | dict.fromkeys(bad, 0.0)
     if start is not None and start.wrong:
         dice = random.Random(f"{trial.web.name} {trial.topic} {trial.draw} wrong")
-        for url in dice.sample(list(told), round(start.wrong * len(told))):
-            told[url] = 1 - told[url]
-    return told
+        for url in dice.sample(list(targets), round(start.wrong * len(targets))):
+            targets[url] = 1 - targets[url]
+    return targets

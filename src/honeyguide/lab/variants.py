@@ -28,7 +28,7 @@ from xxhash import xxh3_64_intdigest
 from honeyguide.config.settings import Settings
 from honeyguide.errors import ConfigError
 from honeyguide.lab.search_engine import LAB_ENGINE_URL
-from honeyguide.lab.synthetic.parameters import parse_value
+from honeyguide.lab.synthetic.topology import parse_value
 from honeyguide.lab.web import without_scheme
 from honeyguide.learning.label_queries import label_questions, unlabelled_rows
 from honeyguide.protocols import Strategy
@@ -37,7 +37,7 @@ from honeyguide.types import Example, Label, Link, Page, Reason, StrategyTraits,
 from honeyguide.url import url_fingerprint
 
 ONE_IN = 5
-_TEACHERS = {"none": "none", "automatic": "automatic", "labels": "interactive", "both": "both"}
+TEACHERS = {"none": "none", "automatic": "automatic", "labels": "interactive", "both": "both"}
 _ASK_MODES = ("passing", "chosen", "random")
 _OWN_KEYS = ("teacher", "every", "asks", "answers", "one_in", "gate", "predict")
 _SEARCH_KEYS = ("mode", "compose", "per_minute", "per_month", "most_queries")
@@ -82,10 +82,6 @@ class StrategyVariant:
         """Whether a person answers."""
         return self.teacher in ("labels", "both")
 
-    def learn_settings(self) -> dict[str, Any]:
-        """The settings of that name."""
-        return {"teacher": _TEACHERS[self.teacher], "every": self.every}
-
 
 def parse_variant(text: str) -> StrategyVariant:
     name, _, rest = text.partition(":")
@@ -95,14 +91,13 @@ def parse_variant(text: str) -> StrategyVariant:
         key, mark, value = part.partition("=")
         if not mark:
             raise ConfigError(f"{text!r}: {part!r} should be key=value")
-        kept = own if key in _OWN_KEYS else parameters
-        kept[key] = _parse_field(text, key, value)
+        (own if key in _OWN_KEYS else parameters)[key] = _parse_field(text, key, value)
     engine = _parse_engine(text, parameters)
     return StrategyVariant(name, **own, engine=engine, parameters=tuple(parameters.items()))
 
 
 def _parse_field(text: str, key: str, value: str) -> Any:
-    if known := {"teacher": tuple(_TEACHERS), "asks": _ASK_MODES}.get(key):
+    if known := {"teacher": tuple(TEACHERS), "asks": _ASK_MODES}.get(key):
         if value not in known:
             raise ConfigError(f"{text!r}: {key} is one of {', '.join(known)}")
         return value
@@ -146,21 +141,21 @@ class SimulatedPerson(Mapping[Url, tuple[float, Any]]):
         self._relevant = relevant
         self._left = answers
         self._one_in = one_in
-        self._said: dict[Url, tuple[float, Any]] = {}
+        self._answers: dict[Url, tuple[float, Any]] = {}
 
     def __getitem__(self, url: Url) -> tuple[float, Any]:
-        if url not in self._said:
+        if url not in self._answers:
             if not self._left or url_fingerprint(url) // 7 % self._one_in:
                 raise KeyError(url)
             self._left -= 1
-            self._said[url] = (float(without_scheme(url) in self._relevant), "user")
-        return self._said[url]
+            self._answers[url] = (float(without_scheme(url) in self._relevant), "user")
+        return self._answers[url]
 
     def __iter__(self) -> Iterator[Url]:
-        return iter(self._said)
+        return iter(self._answers)
 
     def __len__(self) -> int:
-        return len(self._said)
+        return len(self._answers)
 
 
 # --------------------------------------------------------------------------------------------------

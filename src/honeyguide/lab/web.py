@@ -109,19 +109,10 @@ class RecordedResponse(NamedTuple):
     """The body, content coding undone, then gzip'd."""
     labels: tuple[str, ...] = ()
     """What the judge knows; never served."""
-    title: str = ""
-    packed_outlinks: bytes = b""
 
     @property
     def body(self) -> bytes:
         return gunzip_bytes(self.packed)
-
-    @property
-    def outlinks(self) -> list[str]:
-        """Links inside the recorded web, as the corpus states them: for the judge."""
-        return (
-            gunzip_bytes(self.packed_outlinks).decode().split("\n") if self.packed_outlinks else []
-        )
 
     def header(self, name: str) -> str:
         """The first header of that (lower-case) name, or ''."""
@@ -268,11 +259,9 @@ class PageLine(msgspec.Struct):
     html: str | None = None
     charset: str | None = None
     content_type: str | None = None
-    title: str | None = None
     labels: list[str] = []
     lang: Any = None
     """Told by whoever recorded it; a page in Turkish is labelled ``language=tr``."""
-    outlinks: list[str] = []
 
 
 class AliasLine(msgspec.Struct):
@@ -293,8 +282,6 @@ def read_pages(path: Path) -> Iterator[RecordedResponse]:
             (("Content-Type", _with_charset(line.content_type or "text/html", charset)),),
             gzip_bytes(body),
             (*line.labels, *_language_label(line.lang)),
-            line.title or "",
-            gzip_bytes("\n".join(line.outlinks).encode("utf-8", "replace")),
         )
 
 
@@ -330,12 +317,9 @@ def _decode_lines(path: Path, kind: type[T]) -> Iterator[T]:
         raise ConfigError(f"{path} cannot be read: {error}") from error
 
 
-def _language_label(said: object) -> tuple[str, ...]:
-    return (
-        (f"language={said}",)
-        if isinstance(said, str) and 0 < len(said) < _MAX_LANGUAGE_LENGTH
-        else ()
-    )
+def _language_label(name: object) -> tuple[str, ...]:
+    known = isinstance(name, str) and 0 < len(name) < _MAX_LANGUAGE_LENGTH
+    return (f"language={name}",) if known else ()
 
 
 def _file_stem(path: Path) -> str:

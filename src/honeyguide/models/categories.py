@@ -20,17 +20,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from honeyguide.errors import ModelError
 from honeyguide.models import untrusted
 from honeyguide.models.deep import category_model
 from honeyguide.models.deep.category_model import MAX_CATEGORIES, CategoryModel
+from honeyguide.models.deep.net import Floats, Ints, softmax
 from honeyguide.models.deep.vocabulary import VocabularyCoverage, low_coverage, telling_words
 from honeyguide.models.svm import Linear, train_svm
 
-Floats = NDArray[np.floating[Any]]
-Ints = NDArray[np.signedinteger[Any]]
 Sparse = tuple[Floats, Ints, Ints]
 
 LINEAR_KIND = "linear"
@@ -88,9 +86,7 @@ class BagOfWordsModel:
         if len(filled):
             shares = values[:, None] * self.weights[places]
             sums[filled] += np.add.reduceat(shares, starts[filled], axis=0)
-        odds = np.exp(sums - sums.max(axis=1, keepdims=True))
-        answer: Floats = odds / odds.sum(axis=1, keepdims=True)
-        return answer
+        return softmax(sums)
 
     def low_coverage(self, segments: Sequence[Sequence[str]]) -> VocabularyCoverage | None:
         """The vocabulary coverage if too few words are known; None: enough."""

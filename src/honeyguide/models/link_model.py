@@ -15,12 +15,10 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from honeyguide.models import logistic
+from honeyguide.models.logistic import Floats
 from honeyguide.types import Link, LinkStats
-
-Floats = NDArray[np.floating[Any]]
 
 _CERTAIN = 6.0
 """Largest absolute log-odds."""

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honeyguide.models import logistic
-from honeyguide.models.svm import Linear, class_folds, fit_platt
+from honeyguide.models.logistic import Floats
+from honeyguide.models.svm import Ints, Linear, class_folds, fit_platt
 from honeyguide.types import Example, Url
 
 _AUTHORITY = {"visit": 0, "judge": 1, "seed": 2, "user": 3}
@@ -55,8 +56,6 @@ def has_both_kinds(examples: Sequence[Example]) -> bool:
 # --- The model ---
 
 
-Floats = NDArray[np.floating[Any]]
-Ints = NDArray[np.signedinteger[Any]]
 Sparse = tuple[Floats, NDArray[Any], NDArray[Any]]
 
 _STRICT = 0.1
@@ -167,9 +166,9 @@ class _TrainingMatrix:
         count = len(training.labelled)
         self.targets = np.array([e.target for e in training.labelled])
         self.good = self.targets >= 0.5
-        self.said = np.array([_WEIGHT[e.by] for e in training.labelled])
+        self.certainty = np.array([_WEIGHT[e.by] for e in training.labelled])
         total = count if hints is None else min(count, _CAP * max(training.good_count, 1))
-        self._weights = self.said.copy()
+        self._weights = self.certainty.copy()
         for side in (self.good, ~self.good):  # they count the same in all
             self._weights[side] *= total / (2 * self._weights[side].sum())
         columns = [csr_array(rows, shape=(count, size)), csr_array(np.ones((count, 1)))]
@@ -206,7 +205,7 @@ class _TrainingMatrix:
             return slope, -slope * (float(lower.mean()) + _FAR * spread)
         values, good, weights = outside, self.good, self._weights
         if len(strange):
-            weights = self.said
+            weights = self.certainty
             line = (float(lower.mean()) + float(np.median(outside[good]))) / 2
             bad = strange[strange < line]
             values = np.r_[outside, bad]

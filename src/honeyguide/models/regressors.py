@@ -95,8 +95,8 @@ class Mix:
     offset: float
 
     def predict(self, rows: FloatArray) -> FloatArray:
-        said = np.stack([model.predict(rows) for model in self.models], axis=1)
-        return np.asarray((said * self.weights).sum(axis=1) + self.offset, np.float64)
+        predicted = np.stack([model.predict(rows) for model in self.models], axis=1)
+        return np.asarray((predicted * self.weights).sum(axis=1) + self.offset, np.float64)
 
 
 Regressor = Linear | Stumps | Trees | Kernel | Mix
@@ -114,8 +114,8 @@ def feature_contributions(model: Regressor, row: FloatArray) -> list[tuple[int, 
         return []
     changed = np.repeat(row[None, :], len(present) + 1, axis=0)
     changed[np.arange(len(present)), present] = 0.0
-    said = model.predict(changed)
-    return [(int(f), float(said[-1] - said[i])) for i, f in enumerate(present)]
+    predicted = model.predict(changed)
+    return [(int(f), float(predicted[-1] - predicted[i])) for i, f in enumerate(present)]
 
 
 # --------------------------------------------------------------------------------------------------
@@ -151,12 +151,12 @@ class RidgeSolver:
 
     def leave_one_out(self, strength: float) -> FloatArray:
         """For each row, what the ridge fitted to all the others says of it."""
-        kept = self.spread / (self.spread + strength)
+        shrinkage = self.spread / (self.spread + strength)
         off = self.target - self.mean
-        said = self.mean + (self.axes * kept) @ (self.axes.T @ off)
-        own = 1 / len(off) + (self.axes**2) @ kept
+        predicted = self.mean + (self.axes * shrinkage) @ (self.axes.T @ off)
+        own = 1 / len(off) + (self.axes**2) @ shrinkage
         # A row that alone has a feature could own its prediction; never divide by nothing.
-        return np.asarray(self.target - (self.target - said) / np.maximum(1 - own, 1e-9))
+        return np.asarray(self.target - (self.target - predicted) / np.maximum(1 - own, 1e-9))
 
     def best_strength(self, strengths: tuple[float, ...] = RIDGE_STRENGTHS) -> float:
         """The strength with the least squared leave-one-out error."""
@@ -200,8 +200,8 @@ def boosted_out_of_fold(
 ) -> FloatArray:
     """For each row, what the stumps fitted without its fold say of it, as a utility."""
     numbers = np.arange(int(fold.max()) + 1)
-    said = _boost_folds(rows, target, fold[None, :] != numbers[:, None], rounds, rate)[4]
-    return np.asarray(np.clip(said[fold, np.arange(len(target))], 0.0, 1.0), np.float64)
+    predicted = _boost_folds(rows, target, fold[None, :] != numbers[:, None], rounds, rate)[4]
+    return np.asarray(np.clip(predicted[fold, np.arange(len(target))], 0.0, 1.0), np.float64)
 
 
 def _boost_folds(
@@ -214,7 +214,7 @@ def _boost_folds(
     weights = used.astype(np.float64)
     sizes = np.maximum(weights.sum(axis=1), 1.0)
     start = weights @ target / sizes
-    said = np.repeat(start[:, None], len(target), axis=1)
+    predicted = np.repeat(start[:, None], len(target), axis=1)
     with_it = weights @ rows
     without_it = sizes[:, None] - with_it
     useful = (with_it > 0) & (without_it > 0)
@@ -222,7 +222,7 @@ def _boost_folds(
     features = np.zeros((rounds, len(used)), np.int32)
     without, having = np.zeros((2, rounds, len(used)))
     for n in range(rounds if rows.shape[1] else 0):
-        left = weights * (target - said)
+        left = weights * (target - predicted)
         total = left.sum(axis=1)
         inside = left @ rows
         outside = total[:, None] - inside
@@ -236,8 +236,8 @@ def _boost_folds(
         features[n] = best
         having[n] = rate * fit * inside[each, best] / np.maximum(with_it[each, best], 1.0)
         without[n] = rate * fit * outside[each, best] / np.maximum(without_it[each, best], 1.0)
-        said += np.where(rows[:, best].T > 0, having[n][:, None], without[n][:, None])
-    return start, features, without, having, said
+        predicted += np.where(rows[:, best].T > 0, having[n][:, None], without[n][:, None])
+    return start, features, without, having, predicted
 
 
 # --------------------------------------------------------------------------------------------------
@@ -269,15 +269,15 @@ def grow_trees(samples: Sequence[tuple[FloatArray, FloatArray]]) -> Trees:
         roots.append(leaf(target))
         waiting = [(roots[-1], rows, target, 0)]
         while waiting:
-            node, here, wanted, depth = waiting.pop()
-            feature = _best_split(here, wanted) if depth < _DEEPEST else -1
+            node, part, wanted, depth = waiting.pop()
+            feature = _best_split(part, wanted) if depth < _DEEPEST else -1
             if feature < 0:
                 continue
             features[node] = feature
-            yes = here[:, feature] > 0
+            yes = part[:, feature] > 0
             without[node], having[node] = leaf(wanted[~yes]), leaf(wanted[yes])
-            waiting.append((without[node], here[~yes], wanted[~yes], depth + 1))
-            waiting.append((having[node], here[yes], wanted[yes], depth + 1))
+            waiting.append((without[node], part[~yes], wanted[~yes], depth + 1))
+            waiting.append((having[node], part[yes], wanted[yes], depth + 1))
     as_ints = [np.array(part, np.int32) for part in (roots, features, without, having)]
     return Trees(as_ints[0], as_ints[1], as_ints[2], as_ints[3], np.array(values))
 
@@ -387,7 +387,7 @@ def fit_bagging(rows: FloatArray, target: FloatArray) -> Trees:
 
 
 def fit_discretised(rows: FloatArray, target: FloatArray) -> Trees:
-    """Regression by discretisation: a tree on ten bins of the target, a bin said by its mean."""
+    """Regression by discretisation: a tree on ten bins of the target, a bin given by its mean."""
     order = np.argsort(target, kind="stable")
     bins = np.minimum(np.searchsorted(target[order], target), len(target) - 1) * 10 // len(target)
     means = np.array([target[bins == b].mean() for b in bins])
@@ -398,16 +398,17 @@ def fit_stacking(rows: FloatArray, target: FloatArray) -> Mix:
     """A ridge on what three others say of rows that they were not fitted to."""
     members: tuple[RegressorFit, ...] = (fit_additive, fit_ridge, fit_kernel)
     fold = assign_folds(target)
-    said = np.stack([predict_out_of_fold(fit, rows, target, fold) for fit in members], axis=1)
-    top = prepare_ridge(said, target).fit(0.1)
+    predicted = np.stack([predict_out_of_fold(fit, rows, target, fold) for fit in members], axis=1)
+    top = prepare_ridge(predicted, target).fit(0.1)
     parts = (fit_additive(rows, target), fit_ridge(rows, target), fit_kernel(rows, target))
     return Mix(parts, top.weights, top.offset)
 
 
 REGRESSOR_FITS: dict[str, RegressorFit] = {
     "additive": fit_additive, "stumps": fit_stumps, "ridge": fit_ridge, "bagging": fit_bagging,
-    "kernel": fit_kernel, "linear": fit_linear, "isotonic": fit_isotonic, "median": fit_least_median, "radial": fit_radial,
-    "discretised": fit_discretised, "stacking": fit_stacking,
+    "kernel": fit_kernel, "linear": fit_linear, "isotonic": fit_isotonic,
+    "median": fit_least_median, "radial": fit_radial, "discretised": fit_discretised,
+    "stacking": fit_stacking,
 }  # fmt: skip
 
 
@@ -423,10 +424,10 @@ class RegressorChoice(NamedTuple):
 def choose_regressor(names: Sequence[str], rows: FloatArray, target: FloatArray) -> RegressorChoice:
     """Select a learner by cross-validation and fit it to everything; the first wins a tie."""
     fold = assign_folds(target)
-    errors = [
-        _rms_error(predict_out_of_fold(REGRESSOR_FITS[name], rows, target, fold), target)
-        for name in names
+    misses = [
+        predict_out_of_fold(REGRESSOR_FITS[name], rows, target, fold) - target for name in names
     ]
+    errors = [float(np.sqrt(np.mean(miss**2))) for miss in misses]
     best = int(np.argmin(np.round(errors, 9)))
     return RegressorChoice(names[best], REGRESSOR_FITS[names[best]](rows, target), errors[best])
 
@@ -444,17 +445,13 @@ def predict_out_of_fold(
     fit: RegressorFit, rows: FloatArray, target: FloatArray, fold: IntArray
 ) -> FloatArray:
     """For each row, what the model fitted without its fold says of it, as a utility."""
-    said = np.full(len(target), float(target.mean()))
+    predicted = np.full(len(target), float(target.mean()))
     for number in range(int(fold.max()) + 1):
         inside = fold == number
         if inside.any() and not inside.all():
             model = fit(rows[~inside], target[~inside])
-            said[inside] = np.clip(model.predict(rows[inside]), 0.0, 1.0)
-    return said
-
-
-def _rms_error(said: FloatArray, target: FloatArray) -> float:
-    return float(np.sqrt(np.mean((said - target) ** 2)))
+            predicted[inside] = np.clip(model.predict(rows[inside]), 0.0, 1.0)
+    return predicted
 
 
 def _kernel_gamma(rows: FloatArray) -> float:

@@ -10,8 +10,7 @@ from honeyguide.errors import ConfigError, ParseError
 from honeyguide.models import categories
 from honeyguide.models.categories import AnyCategoryModel
 from honeyguide.text.segments import TextTokenizer
-from honeyguide.training.documents import parse_document
-from honeyguide.training.labelled_rows import MAX_TEXT_BYTES
+from honeyguide.training.documents import MAX_TEXT_BYTES, parse_document
 from honeyguide.types import Page
 
 _BATCH = 256

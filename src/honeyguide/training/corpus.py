@@ -13,8 +13,12 @@ from pathlib import Path
 from honeyguide.errors import ConfigError
 from honeyguide.language_codes import language_name
 from honeyguide.text.segments import PageSegments, TextTokenizer
-from honeyguide.training.documents import LabelledDocument, read_documents
-from honeyguide.training.labelled_rows import ColumnNames, ReadingTally
+from honeyguide.training.documents import (
+    ColumnNames,
+    LabelledDocument,
+    ReadingTally,
+    read_documents,
+)
 from honeyguide.types import Page
 
 MAX_DOCUMENTS = 50_000

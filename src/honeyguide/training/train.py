@@ -22,10 +22,14 @@ from honeyguide.models.deep.category_model import CategoryModel
 from honeyguide.models.deep.embedding import Embedding, open_embedding
 from honeyguide.text.segments import TextTokenizer
 from honeyguide.training.corpus import MAX_DOCUMENTS, Corpus, gather_corpus
-from honeyguide.training.documents import visible_text
-from honeyguide.training.evaluation import ModelFigures, assign_folds, measure_figures
-from honeyguide.training.labelled_rows import ColumnNames
-from honeyguide.training.report import card_text, html_report
+from honeyguide.training.documents import ColumnNames, visible_text
+from honeyguide.training.report import (
+    ModelFigures,
+    assign_folds,
+    card_text,
+    html_report,
+    measure_figures,
+)
 
 ModelKind = Literal["linear", "paper", "conv", "one_layer", "sensitivity"]
 MODEL_KINDS: tuple[ModelKind, ...] = get_args(ModelKind)
@@ -72,7 +76,7 @@ def train_model(
     settings = asdict(corpus.reading)
     if kind == "linear":
         return categories.train_bag_of_words(pages, labels, corpus.categories, settings)
-    from honeyguide.models.deep.training import train_net as train_net
+    from honeyguide.models.deep.training import train_net
 
     return train_net(
         kind,
@@ -106,16 +110,15 @@ def cross_validate(
             continue
         name = f"{kind}, fold {number + 1} of {folds}"
         report(name, number / folds)
-        progress = partial(_report_fold, report, name, number, folds)
+
+        def progress(done: float, name: str = name, number: int = number) -> None:
+            report(name, (number + done) / folds)
+
         only = inside.tolist()
         model = train_model(kind, corpus, options, embedding, only=only, progress=progress)
         chances[outside] = model.judge_many([corpus.pages[n] for n in outside])
     report(f"{kind}, {folds} folds", 1.0)
     return measure_figures(chances, truth, fold, corpus.categories)
-
-
-def _report_fold(report: TrainingProgress, name: str, number: int, folds: int, done: float) -> None:
-    report(name, (number + done) / folds)
 
 
 def model_size(model: TrainableModel) -> dict[str, Any]:

@@ -1,20 +1,226 @@
-"""Pages of a synthetic web as HTML.
+"""Pages of a synthetic web as HTML, where their links lead and how its URLs are written.
 
 Every host has one of four designs, which differ in the elements that links stand in. A page
 is navigation, paragraphs of real sentences with links in them, related pages, and a footer.
+
+A page has a number on its host. Numbers beyond those in use are old addresses of the same
+pages: some redirect, some are dead. So nothing in an address says which is which.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from honeyguide.lab.synthetic import text as forum
-from honeyguide.lab.synthetic.links import LinkChooser, SyntheticLink, UnitDraw
-from honeyguide.lab.synthetic.parameters import SyntheticPlan
+from honeyguide.lab.synthetic import text
 from honeyguide.lab.synthetic.seeded_random import SeededRandom
-from honeyguide.lab.synthetic.topology import HostTopology
+from honeyguide.lab.synthetic.text import TopicText, UnitDraw
+from honeyguide.lab.synthetic.topology import SLOTS_PER_HOST, HostTopology, SyntheticPlan
+
+NumberKind = Literal["page", "bridge", "moved", "gone", "broken", "busy"]
+
+_MAX_HOPS = 4
+"""Most redirects in a row; old numbers of the first 1 to 4 rounds redirect to the round before."""
+_DEAD_KINDS: tuple[NumberKind, ...] = ("gone", "broken", "busy")
+_NUMBER_ROUNDS = 1 + _MAX_HOPS + len(_DEAD_KINDS)
+_match_number = re.compile(
+    r"(?:[a-z]{2}/)?(?:[a-z]+(?:/|\?id=))?(\d{1,15})(?:-[a-z0-9]+)?(?:\.html)?\Z"
+).match
+_find_slug_words = re.compile(r"[A-Za-z]{4,}").findall
+
+
+class NumberedPage(NamedTuple):
+    """What a number on a host stands for."""
+
+    kind: NumberKind
+    page: int
+    onward: int = 0
+    """The number that a moved one leads to."""
+
+
+class SyntheticLink(NamedTuple):
+    """A link as it is written."""
+
+    href: str
+    anchor: str
+    blurb: str
+    hreflang: str = ""
+
+
+class LinkChooser:
+    """Chooses targets and writes addresses."""
+
+    def __init__(
+        self, plan: SyntheticPlan, dice: SeededRandom, ground: HostTopology, books: list[TopicText]
+    ) -> None:
+        self._plan = plan
+        self._dice = dice
+        self._ground = ground
+        self.books = books
+
+    def page_title(self, host: int, page: int) -> str:
+        """Two real headings of the topic, joined: few pages share one."""
+        host = self._ground.source[host]
+        if self._ground.is_front(host, page):
+            return text.front_title(self._dice.draw_number("design", host))
+        original = self.original_page(host, page)
+        titles = self.books[self._ground.page_subject(host, page)].titles
+        draw = self._dice.draw_number("title", host, original)
+        first, second = titles[draw % len(titles)], titles[(draw >> 32) % len(titles)]
+        copy = "" if original == page else f" ({page})"
+        return f"{first}: {second}{copy}" if draw & 1 << 31 else first + copy
+
+    def page_language(self, host: int, page: int) -> str:
+        """What a page is written in."""
+        return self.books[self._ground.page_subject(host, page)].language
+
+    def names_languages(self, host: int) -> bool:
+        """Whether the host's addresses name languages."""
+        share = self._plan.tongue_urls
+        return share > 0 and self._dice.draw_share("tongues", self._ground.source[host]) < share
+
+    def other_languages(self, host: int, language: str) -> dict[str, str]:
+        """Other languages of a host that tells, each with the address of a page in it."""
+        found: dict[str, str] = {}
+        if self.names_languages(host):
+            for page in range(len(self._ground.slot_subjects(host))):
+                found.setdefault(self.page_language(host, page), self.page_path(host, page))
+            found.pop(language, None)
+        return found
+
+    def original_page(self, host: int, page: int) -> int:
+        """The page that a near copy repeats; every other page itself."""
+        if page >= self._ground.sizes[host] or not self._is_copy(host, page):
+            return page
+        # The original has the same slot and so the same subject, and is no copy itself.
+        return page if self._is_copy(host, page - SLOTS_PER_HOST) else page - SLOTS_PER_HOST
+
+    def _is_copy(self, host: int, page: int) -> bool:
+        if page < SLOTS_PER_HOST:
+            return False
+        place = self._ground.source[host]
+        return self._dice.draw_share("near copy", place, page) < self._plan.near_copies
+
+    def page_path(self, host: int, number: int) -> str:
+        """The address of a number, from its slash on."""
+        if number == 0:
+            return "/"
+        host = self._ground.source[host]
+        style, sections = self._dice.draw_number("style", host), text.FIXED_TEXTS["sections"]
+        slug = ""
+        if self._dice.draw_share("telling", host, number) < self._plan.telling_urls:
+            slug = self._title_slug(host, number)
+        section = sections[(style >> 8) % len(sections)]
+        root = "/"
+        if self.names_languages(host):
+            root = f"/{self.page_language(host, number % self._ground.count_numbers(host))}/"
+        match style & 3:
+            case 0:
+                return f"{root}{section}/{number}{slug}"
+            case 1:
+                return f"{root}{section}/{number}{slug}.html"
+            case 2:
+                return f"{root}{number}{slug}"
+        return f"{root}{section}?id={number}{slug}"
+
+    def _title_slug(self, host: int, number: int) -> str:
+        words = _find_slug_words(self.page_title(host, number % self._ground.count_numbers(host)))
+        return f"-{max(words, key=len).lower()}" if words else ""
+
+    def number_of_path(self, host: int, rest: str) -> int | None:
+        """The number that an address on this host stands for; ``rest`` follows the first slash."""
+        if not rest:
+            return 0
+        match = _match_number(rest)
+        if match is None:
+            return None
+        number = int(match[1])
+        return number if number and self.page_path(host, number) == "/" + rest else None
+
+    def resolve_number(self, host: int, number: int) -> NumberedPage | None:
+        used = self._ground.count_numbers(host)
+        past, page = divmod(number, used)
+        if page >= self._ground.sizes[host] and not self._ground.bridge_at(host, page):
+            return None
+        if past == 0:
+            return NumberedPage("page" if page < self._ground.sizes[host] else "bridge", page)
+        if past <= _MAX_HOPS:
+            return NumberedPage("moved", page, number - used)
+        return (
+            NumberedPage(_DEAD_KINDS[past - _MAX_HOPS - 1], page) if past < _NUMBER_ROUNDS else None
+        )
+
+    def choose_link(
+        self, host: int, page: int, subject: int, same: bool, chance: UnitDraw
+    ) -> SyntheticLink:
+        """A link from a page (or, with page -1, a listing) of this subject; it may be stale."""
+        goal, found = self._choose_goal(host, page, subject, same, chance)
+        draw, past = chance(), 0
+        if draw < self._plan.errors:
+            past = 1 + _MAX_HOPS + int(chance() * len(_DEAD_KINDS))
+        elif draw < self._plan.errors + self._plan.redirects:
+            hops = chance()
+            past = 1 if hops < 0.7 else 2 + int((hops - 0.7) / 0.3 * (_MAX_HOPS - 1))
+        return self.write_link(host, goal, found, chance, past)
+
+    def write_link(
+        self, host: int, goal: int, page: int, chance: UnitDraw, past: int = 0
+    ) -> SyntheticLink:
+        """How a link from a host to a page is written; ``past``: by which old address."""
+        title = self.page_title(goal, page)
+        titles = self.books[self._ground.page_subject(goal, page)].titles
+        noisy, noise = chance() < self._plan.noisy_anchors, text.FIXED_TEXTS["noisy_anchors"]
+        return SyntheticLink(
+            self.href_to(host, goal, page + past * self._ground.count_numbers(goal)),
+            text.pick_item(noise, chance()) if noisy else title,
+            text.pick_item(titles, chance()),
+            self.page_language(goal, page) if self.names_languages(host) else "",
+        )
+
+    def href_to(self, host: int, goal: int, number: int) -> str:
+        path = self.page_path(goal, number)
+        return path if goal == host else f"http://{self._ground.host_name(goal)}{path}"
+
+    def _choose_goal(
+        self, host: int, page: int, subject: int, same: bool, chance: UnitDraw
+    ) -> tuple[int, int]:
+        if host in self._ground.scattered:
+            if chance() >= self._plan.internal / 10 + 0.9:  # ten times fewer lead away …
+                homes, same = self._ground.everywhere, False  # … and never to the topic
+                goal = homes.pick(chance())
+                return goal, self._page_on_host(goal, subject, same, chance) or 0
+            return host, self._page_on_host(host, subject, same, chance) or 0
+        if chance() < self._plan.internal:
+            found = self._page_on_host(host, subject, same, chance)
+            if found is not None and found != page:
+                return host, found
+        homes = self._ground.homes[subject] if same else self._ground.everywhere
+        goal, found = 0, None
+        for _ in range(8):  # a host may have no other subject, or be the one we stand on
+            goal = (homes or self._ground.everywhere).pick(chance())
+            found = self._page_on_host(goal, subject, same, chance) if goal != host else None
+            if found is not None:
+                break
+        return goal, found or 0
+
+    def _page_on_host(self, host: int, subject: int, same: bool, chance: UnitDraw) -> int | None:
+        """A page of the host that is, or is not, about the subject. The first are favoured."""
+        slots = self._ground.slot_subjects(host)
+        fitting = [slot for slot, what in enumerate(slots) if (what == subject) is same]
+        if not fitting:
+            return None
+        slot = fitting[int(chance() * len(fitting))]
+        pages = (self._ground.sizes[host] - slot + SLOTS_PER_HOST - 1) // SLOTS_PER_HOST
+        skew = chance() if chance() < 0.5 else 1.0
+        return slot + SLOTS_PER_HOST * int(pages * chance() * skew)
+
+
+# --------------------------------------------------------------------------------------------------
+# Pages as HTML.
+# --------------------------------------------------------------------------------------------------
+
 
 ENTRIES_PER_PAGE = 20
 """Entries on one page of a listing."""
@@ -23,16 +229,6 @@ _PARAGRAPH_WORDS = 50
 """Of a paragraph, about."""
 _SENTENCE_WORDS = 16.0
 """Words of a sentence, about."""
-_MENU_LABELS = (
-    "Home",
-    "About us",
-    "Archive",
-    "Recent",
-    "Popular",
-    "Contact",
-    "Calendar",
-    "Sign in",
-)
 
 
 class PageDesign(NamedTuple):
@@ -44,28 +240,7 @@ class PageDesign(NamedTuple):
     related: str
 
 
-_PAGE_DESIGNS = (
-    PageDesign(
-        "<nav><ul>{}</ul></nav>", "<main><article>{}</article></main>", "<p>{}</p>",
-        '<aside><h2>Related</h2><ul class="related">{}</ul></aside>',
-    ),
-    PageDesign(
-        '<div class="nav"><ul>{}</ul></div>', '<div id="content">{}</div>',
-        '<div class="text"><p>{}</p></div>',
-        '<div class="sidebar"><h3>See also</h3><ul>{}</ul></div>',
-    ),
-    PageDesign(
-        '<table class="top"><tr><td><ul>{}</ul></td></tr></table>',
-        '<table><tr><td class="body">{}</td></tr></table>', "<p>{}</p>",
-        '<div class="links"><ul>{}</ul></div>',
-    ),
-    PageDesign(
-        '<header><nav class="menu"><ul>{}</ul></nav></header>',
-        '<section class="post">{}</section>', "<blockquote><p>{}</p></blockquote>",
-        '<section class="more"><ul>{}</ul></section>',
-    ),
-)  # fmt: skip
-
+_PAGE_DESIGNS = [PageDesign(**design) for design in text.FIXED_TEXTS["page_designs"]]
 RewriteHref = Callable[[str], str]
 """How an address on this host is written on this page: session numbers are put in here."""
 
@@ -88,17 +263,17 @@ class PageWriter:
         title, original = self._roads.page_title(host, page), self._roads.original_page(host, page)
         if self._ground.is_front(host, page):
             return self._write_front(host, title, mark)
-        text = [f"<h1>{title}</h1>"]
+        parts = [f"<h1>{title}</h1>"]
         paragraphs = self._write_paragraphs(host, original, version, mark)
         if host in self._ground.scattered:
             chance = self._dice.random_stream("posts", host, original).random
-            text += forum.thread_posts(
+            parts += text.thread_posts(
                 list(paragraphs), self._dice.draw_number("design", host), chance
             )
         else:
-            text += map(design.paragraph.format, paragraphs)
+            parts += map(design.paragraph.format, paragraphs)
         if original != page:
-            text.append(f"<p>Copy number {page}.</p>")
+            parts.append(f"<p>Copy number {page}.</p>")
         chance = self._dice.random_stream("related", host, original).random
         related = [
             self._choose_link(host, original, subject, chance) for _ in range(self._plan.links // 2)
@@ -106,7 +281,7 @@ class PageWriter:
         items = [_item_html(target, mark) for target in (*related, *self._bridge_links(host, page))]
         shelf = int(chance() * self.count_listings(host))
         items.append(f'<li><a href="{mark(f"/list/{shelf}")}">More like this</a></li>')
-        body = design.text.format("\n".join(text)) + design.related.format("\n".join(items))
+        body = design.text.format("\n".join(parts)) + design.related.format("\n".join(items))
         return self._wrap_page(host, title, self._books[subject].language, body, mark)
 
     def write_listing(self, host: int, shelf: int, sheet: int, mark: RewriteHref) -> bytes:
@@ -139,7 +314,7 @@ class PageWriter:
         threads = [
             _anchor_html(self._roads.write_link(host, host, page, chance), mark) for page in pages
         ]
-        inside = forum.front_page_html(
+        inside = text.front_page_html(
             title, threads, self._dice.draw_number("design", host), chance
         )
         language = self._books[self._ground.main[host]].language
@@ -153,14 +328,14 @@ class PageWriter:
 
     def write_month(self, host: int, month: int, day: int, mark: RewriteHref) -> bytes:
         """A page of a calendar that has neither beginning nor end worth speaking of."""
-        here = month_path(month)
+        path = month_path(month)
         if day:
-            inside = f'<p>No entries. <a href="{mark(here)}">The whole month</a></p>'
-            return self.write_plain(host, f"Day {day} of {here[5:]}", inside, mark)
+            inside = f'<p>No entries. <a href="{mark(path)}">The whole month</a></p>'
+            return self.write_plain(host, f"Day {day} of {path[5:]}", inside, mark)
         links = [("earlier", month_path(max(12, month - 1))), ("later", month_path(month + 1))]
-        links += [(f"day {n}", f"{here}/{n:02}") for n in range(1, 29, 7)]
-        items = "".join(f'<li><a href="{mark(path)}">{word}</a></li>' for word, path in links)
-        return self.write_plain(host, f"Calendar {here[5:]}", f"<ul>{items}</ul>", mark)
+        links += [(f"day {n}", f"{path}/{n:02}") for n in range(1, 29, 7)]
+        items = "".join(f'<li><a href="{mark(href)}">{word}</a></li>' for word, href in links)
+        return self.write_plain(host, f"Calendar {path[5:]}", f"<ul>{items}</ul>", mark)
 
     def count_listings(self, host: int) -> int:
         """How many listings a host has; a listing has 2 to 5 pages."""
@@ -199,7 +374,7 @@ class PageWriter:
         sentences = self._books[subject].sentences
         parts, words = [], 0.0
         while words < length - _SENTENCE_WORDS / 2:
-            parts.append(sentences[int(chance() * len(sentences))])
+            parts.append(text.pick_item(sentences, chance()))
             words += parts[-1].count(" ") + 1 if " " in parts[-1] else _SENTENCE_WORDS
         links = (self._plan.links + 1) // 2 * _PARAGRAPH_WORDS / self._plan.words
         for _ in range(int(links + chance())):
@@ -232,7 +407,8 @@ class PageWriter:
         other = [f'<link rel="alternate" hreflang="{t}" href="{mark(p)}">' for t, p in others]
         paths = ["/", "/about", *(f"/list/{n}" for n in range(min(3, self.count_listings(host))))]
         menu = [
-            f'<li><a href="{mark(path)}">{_MENU_LABELS[n]}</a></li>' for n, path in enumerate(paths)
+            f'<li><a href="{mark(path)}">{label}</a></li>'
+            for path, label in zip(paths, text.FIXED_TEXTS["menu_labels"], strict=False)
         ]
         if self.has_calendar(host):
             menu.append(f'<li><a href="{mark("/cal/2031/05")}">Calendar</a></li>')
@@ -269,13 +445,10 @@ def month_path(month: int) -> str:
 
 
 def _anchor_html(target: SyntheticLink, mark: RewriteHref) -> str:
-    said = f' hreflang="{target.hreflang}"' if target.hreflang else ""
-    return f'<a href="{_rewrite_href(target.href, mark)}"{said}>{target.anchor}</a>'
+    language = f' hreflang="{target.hreflang}"' if target.hreflang else ""
+    href = mark(target.href) if target.href.startswith("/") else target.href
+    return f'<a href="{href}"{language}>{target.anchor}</a>'
 
 
 def _item_html(target: SyntheticLink, mark: RewriteHref) -> str:
     return f"<li>{_anchor_html(target, mark)} {target.blurb}</li>"
-
-
-def _rewrite_href(href: str, mark: RewriteHref) -> str:
-    return mark(href) if href.startswith("/") else href

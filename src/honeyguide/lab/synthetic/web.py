@@ -10,12 +10,10 @@ from itertools import chain
 from typing import Literal, NamedTuple
 
 from honeyguide.errors import ConfigError
-from honeyguide.lab.synthetic.links import LinkChooser, NumberKind
-from honeyguide.lab.synthetic.page import PageWriter, RewriteHref
-from honeyguide.lab.synthetic.parameters import SyntheticPlan
+from honeyguide.lab.synthetic.page import LinkChooser, NumberKind, PageWriter, RewriteHref
 from honeyguide.lab.synthetic.seeded_random import ChangeProcess, SeededRandom
 from honeyguide.lab.synthetic.text import load_texts
-from honeyguide.lab.synthetic.topology import SLOTS_PER_HOST, HostTopology
+from honeyguide.lab.synthetic.topology import SLOTS_PER_HOST, HostTopology, SyntheticPlan
 from honeyguide.lab.web import RecordedResponse, gzip_bytes, without_scheme
 from honeyguide.types import Url
 from honeyguide.url import canonical_url
@@ -48,63 +46,6 @@ class SyntheticResource(NamedTuple):
     def is_page(self) -> bool:
         """Whether it is a page that people write and change."""
         return self.kind in ("page", "bridge")
-
-
-class SyntheticResolver:
-    """Address → spot."""
-
-    def __init__(
-        self,
-        plan: SyntheticPlan,
-        dice: SeededRandom,
-        ground: HostTopology,
-        roads: LinkChooser,
-        writer: PageWriter,
-    ) -> None:
-        self._plan = plan
-        self._dice = dice
-        self._ground = ground
-        self._roads = roads
-        self._writer = writer
-
-    def resolve(self, key: str) -> SyntheticResource | None:
-        """The spot of ``host/path?query``."""
-        name, _, rest = key.partition("/")
-        asked = self._ground.host_number(name)
-        if asked is None:
-            return None
-        host = self._ground.source[asked]
-        session = _find_session(rest) if self.has_sessions(host) else None
-        if session is None:
-            return self._resolve_path(host, rest)
-        spot = self._resolve_path(host, rest[: session.start()])
-        if spot is None or spot.kind in _SESSIONLESS:
-            return None
-        return spot._replace(session=session[1])
-
-    def has_sessions(self, host: int) -> bool:
-        """Whether the host writes session numbers into its links."""
-        return self._dice.draw_share("sessions", host) < self._plan.traps
-
-    def _resolve_path(self, host: int, rest: str) -> SyntheticResource | None:
-        if what := _FIXED_PATHS.get(rest):
-            return SyntheticResource(what, host)
-        if match := _match_listing(rest):
-            shelf, sheet = int(match[1]), int(match[2] or 1)
-            if shelf < self._writer.count_listings(host) and sheet <= self._writer.count_sheets(
-                host, shelf
-            ):
-                return SyntheticResource("listing", host, shelf, sheet)
-            return None
-        if match := _match_calendar(rest):
-            if not self._writer.has_calendar(host):
-                return None
-            return SyntheticResource(
-                "calendar", host, int(match[1]) * 12 + int(match[2]) - 1, int(match[3] or 0)
-            )
-        number = self._roads.number_of_path(host, rest)
-        place = None if number is None else self._roads.resolve_number(host, number)
-        return place and SyntheticResource(place.kind, host, place.page, place.onward)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -148,10 +89,6 @@ class SyntheticWeb:
     def _writer(self) -> PageWriter:
         return PageWriter(self.plan, self._dice, self._ground, self._links)
 
-    @cached_property
-    def _resolver(self) -> SyntheticResolver:
-        return SyntheticResolver(self.plan, self._dice, self._ground, self._links, self._writer)
-
     @property
     def topics(self) -> tuple[str, ...]:
         """Labels, the most frequent first."""
@@ -191,7 +128,7 @@ class SyntheticWeb:
 
     def lookup(self, key: str) -> RecordedResponse | None:
         """The answer for ``host/path?query``; None: there is no such host or page."""
-        spot = self._resolver.resolve(key)
+        spot = self._resolve(key)
         return None if spot is None else self._make_response(key, spot)
 
     def resource_kind(self, url: str) -> ResourceKind | Literal["session"] | None:
@@ -282,7 +219,46 @@ class SyntheticWeb:
 
     def _resolve_url(self, url: str) -> SyntheticResource | None:
         known = canonical_url(url)
-        return self._resolver.resolve(without_scheme(known)) if known else None
+        return self._resolve(without_scheme(known)) if known else None
+
+    def _resolve(self, key: str) -> SyntheticResource | None:
+        """What stands at ``host/path?query``."""
+        name, _, rest = key.partition("/")
+        asked = self._ground.host_number(name)
+        if asked is None:
+            return None
+        host = self._ground.source[asked]
+        session = _find_session(rest) if self._has_sessions(host) else None
+        if session is None:
+            return self._resolve_path(host, rest)
+        spot = self._resolve_path(host, rest[: session.start()])
+        if spot is None or spot.kind in _SESSIONLESS:
+            return None
+        return spot._replace(session=session[1])
+
+    def _has_sessions(self, host: int) -> bool:
+        """Whether the host writes session numbers into its links."""
+        return self._dice.draw_share("sessions", host) < self.plan.traps
+
+    def _resolve_path(self, host: int, rest: str) -> SyntheticResource | None:
+        if what := _FIXED_PATHS.get(rest):
+            return SyntheticResource(what, host)
+        if match := _match_listing(rest):
+            shelf, sheet = int(match[1]), int(match[2] or 1)
+            if shelf < self._writer.count_listings(host) and sheet <= self._writer.count_sheets(
+                host, shelf
+            ):
+                return SyntheticResource("listing", host, shelf, sheet)
+            return None
+        if match := _match_calendar(rest):
+            if not self._writer.has_calendar(host):
+                return None
+            return SyntheticResource(
+                "calendar", host, int(match[1]) * 12 + int(match[2]) - 1, int(match[3] or 0)
+            )
+        number = self._links.number_of_path(host, rest)
+        place = None if number is None else self._links.resolve_number(host, number)
+        return place and SyntheticResource(place.kind, host, place.page, place.onward)
 
     def _page_url(self, host: int, page: int) -> Url:
         return Url(f"http://{self._ground.host_name(host)}{self._links.page_path(host, page)}")
@@ -312,7 +288,7 @@ class SyntheticWeb:
         status = _DEAD_STATUS.get(spot.kind, 200)
         if (
             spot.kind == "busy"
-            and self._dice.draw_number("busy", *spot[1:3], self._current_minute()) & 1
+            and self._dice.draw_number("busy", *spot[1:3], int(self.now // _BUSY_S)) & 1
         ):
             status = 200
         headers = _TEXT_HEADERS if spot.kind == "robots" else _HTML_HEADERS
@@ -336,7 +312,7 @@ class SyntheticWeb:
 
     def _session_rewriter(self, spot: SyntheticResource) -> RewriteHref:
         """Puts session numbers into links: into some, and into all once one was followed."""
-        if not self._resolver.has_sessions(spot.host):
+        if not self._has_sessions(spot.host):
             return str
         seed = int(spot.session or "0", 16)
         chance = self._dice.random_stream("session", spot.host, spot.number, spot.part, seed).random
@@ -348,9 +324,6 @@ class SyntheticWeb:
             return f"{path}{'&' if '?' in path else '?'}sid={number}"
 
         return mark
-
-    def _current_minute(self) -> int:
-        return int(self.now // _BUSY_S)
 
     def _require_listable(self) -> None:
         if self.plan.pages > _MAX_LISTED_PAGES:

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from honeyguide.errors import ModelError
 from honeyguide.models.deep import torch_engine
 from honeyguide.models.deep.embedding import TextEncoder, open_embedding
-from honeyguide.models.deep.net import TextNet
+from honeyguide.models.deep.net import Floats, TextNet, softmax
 from honeyguide.models.deep.vocabulary import (
     MAX_WORDS,
     SEGMENT_WORDS,
@@ -38,7 +38,6 @@ from honeyguide.models.deep.vocabulary import (
 )
 from honeyguide.models.untrusted import read_plain_file
 
-Floats = NDArray[np.floating[Any]]
 WordSegments = Sequence[Sequence[str]]
 """A page as lists of words, at most 150 in each; longer ones are cut."""
 
@@ -65,7 +64,7 @@ class CategoryModel:
     """Gives vectors of words in their context instead of the embedding."""
 
     def __post_init__(self) -> None:
-        count = self._category_count
+        count = len(self.categories)
         if not 2 <= count <= MAX_CATEGORIES or len(set(self.categories)) != count:
             raise ModelError(f"a model distinguishes 2 to {MAX_CATEGORIES} categories")
         if self.net.categories != count:
@@ -78,14 +77,10 @@ class CategoryModel:
         if table is None and self.encoder is not None and self.encoder.width != self.net.width:
             raise ModelError("a model's encoder is not the one that it was trained with")
 
-    @property
-    def _category_count(self) -> int:
-        return len(self.categories)
-
     def probabilities(self, segments: WordSegments) -> Floats:
         """A row for each segment, a column for each category."""
         if not segments:
-            return np.zeros((0, self._category_count), np.float32)
+            return np.zeros((0, len(self.categories)), np.float32)
         if self.encoder is None:
             rows = self.vocabulary.to_rows(segments)
             if len(rows) >= _MANY and torch_engine.has_gpu():
@@ -126,14 +121,12 @@ class CategoryModel:
         if not np.isfinite(chances).all():
             raise ModelError("a model is damaged: its output for a text is not a number")
         logs = np.log(np.maximum(chances, _SURE))
-        sums = np.zeros((len(pages), self._category_count))
+        sums = np.zeros((len(pages), len(self.categories)))
         totals = np.zeros(len(pages))
         np.add.at(sums, owners, logs * np.array(counts)[:, None])
         np.add.at(totals, owners, counts)
         means = sums / np.where(totals > 0, totals, 1.0)[:, None]
-        powers = np.exp(means - means.max(axis=1, keepdims=True))
-        answer: Floats = powers / powers.sum(axis=1, keepdims=True)
-        return answer
+        return softmax(means)
 
     def low_coverage(self, segments: WordSegments) -> VocabularyCoverage | None:
         """The vocabulary coverage if only buckets would decide; None: enough. With an encoder

@@ -1,7 +1,7 @@
 """The first layer of a network: a table that is trained, or an encoder that is not.
 
     nothing          a table of random numbers, trained from scratch
-    a WordTable      word vectors, such as a word2vec file: the table begins with them
+    WordVectors      word vectors, such as a word2vec file: the table begins with them
     a TextEncoder    vectors of words in their context, as of BERT: frozen, instead of the table
 
 Alqaraleh & Sırın found BERT best. Encoders come from a folder that the user names; nothing is ever
@@ -22,15 +22,12 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from honeyguide.errors import ModelError
 from honeyguide.models.deep import torch_engine
+from honeyguide.models.deep.net import Floats, Ints
 from honeyguide.models.deep.vocabulary import SEGMENT_WORDS
 from honeyguide.models.untrusted import open_plain_file, read_plain_file
-
-Floats = NDArray[np.floating[Any]]
-Ints = NDArray[np.signedinteger[Any]]
 
 
 class EncodedTexts(NamedTuple):
@@ -40,17 +37,6 @@ class EncodedTexts(NamedTuple):
     """[texts, at most 150 pieces, width], float32."""
     lengths: Ints
     """Pieces of each text; the rest is padding."""
-
-
-@runtime_checkable
-class WordTable(Protocol):
-    """Vectors of single words."""
-
-    @property
-    def width(self) -> int: ...
-    def vectors(self, words: Sequence[str]) -> dict[str, Floats]:
-        """The vectors of the words that are known."""
-        ...
 
 
 @runtime_checkable
@@ -65,9 +51,6 @@ class TextEncoder(Protocol):
         ...
 
     def encode(self, segments: Sequence[Sequence[str]]) -> EncodedTexts: ...
-
-
-Embedding = WordTable | TextEncoder
 
 
 def open_embedding(path: Path, engine: str = "auto", expected: str | None = None) -> Embedding:
@@ -102,7 +85,7 @@ _FASTTEXT = (793_712_314).to_bytes(4, "little")
 
 @dataclass(frozen=True)
 class WordVectors:
-    """A :class:`WordTable` in a file: word2vec text (.vec, .txt) or binary (.bin), or GloVe text,
+    """Word vectors in a file: word2vec text (.vec, .txt) or binary (.bin), or GloVe text,
     perhaps gzipped. Only vectors of requested words are kept, so a file of any size can be read."""
 
     path: Path
@@ -179,6 +162,7 @@ class _VectorFile:
             raise ModelError(f"{self._path} cannot be read: {error}") from error
 
 
+Embedding = WordVectors | TextEncoder
 FoundVectors = Iterator[tuple[str, bytes, Floats]]
 """Place in the file, word, vector."""
 

@@ -18,11 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honeyguide.errors import ModelError
-from honeyguide.models.deep.net import NET_SHAPES, NetKind, TextNet
+from honeyguide.models.deep.net import NET_SHAPES, Floats, Ints, NetKind, TextNet
 
-NetFloats = NDArray[np.floating[Any]]
-NetInts = NDArray[np.signedinteger[Any]]
-Weights = dict[str, NetFloats]
+Weights = dict[str, Floats]
 
 PATIENCE = 3
 _BATCH, _LEAST, _STEPS = 64, 4, 16
@@ -61,8 +59,8 @@ class TrainingRows(NamedTuple):
 
     inputs: NDArray[Any]
     """Word numbers [N, 150]; or vectors of an encoder, [N, 150, width], or pooled [N, width]."""
-    lengths: NetInts
-    labels: NetInts
+    lengths: Ints
+    labels: Ints
 
 
 class EarlyStopping:
@@ -94,7 +92,7 @@ def batch_size(rows: int) -> int:
     return min(_BATCH, max(_LEAST, rows // _STEPS))
 
 
-def choose_held_out(labels: NetInts, seed: int) -> NDArray[np.bool_]:
+def choose_held_out(labels: Ints, seed: int) -> NDArray[np.bool_]:
     """Which documents to hold back: a tenth of every category that has enough."""
     dice = np.random.default_rng(seed)
     held = np.zeros(len(labels), np.bool_)
@@ -105,7 +103,7 @@ def choose_held_out(labels: NetInts, seed: int) -> NDArray[np.bool_]:
     return held
 
 
-def shuffled_batches(count: int, size: int, dice: np.random.Generator) -> list[NetInts]:
+def shuffled_batches(count: int, size: int, dice: np.random.Generator) -> list[Ints]:
     """All rows in a new order, in parts."""
     order = dice.permutation(count)
     return [order[start : start + size] for start in range(0, count, size)]
@@ -191,7 +189,7 @@ def fit_with_torch(
     return watch.best
 
 
-def torch_probabilities(net: TextNet, ids: NetInts) -> NetFloats:
+def torch_probabilities(net: TextNet, ids: Ints) -> Floats:
     """What :meth:`TextNet.probabilities` gives, from where PyTorch computes."""
     import torch
 

@@ -23,12 +23,14 @@ from numpy.typing import NDArray
 from honeyguide.errors import ModelError
 from honeyguide.models.deep import vocabulary
 from honeyguide.models.deep.category_model import CategoryModel
-from honeyguide.models.deep.embedding import Embedding, TextEncoder, WordTable
+from honeyguide.models.deep.embedding import Embedding, TextEncoder, WordVectors
 from honeyguide.models.deep.net import (
     INITIAL_RANGE,
     NET_KINDS,
     NET_SHAPES,
     WORD_WIDTH,
+    Floats,
+    Ints,
     NetKind,
     TextNet,
     draw_weights,
@@ -38,8 +40,6 @@ from honeyguide.models.deep.net import (
 from honeyguide.models.deep.torch_engine import (
     EarlyStopping,
     EpochProgress,
-    NetFloats,
-    NetInts,
     NetTrainingOptions,
     TrainingRows,
     Weights,
@@ -90,7 +90,7 @@ def _train_step(
     weights: Weights,
     sums: Weights,
     rows: TrainingRows,
-    part: NetInts,
+    part: Ints,
     dice: np.random.Generator,
     rate: float,
 ) -> float:
@@ -106,10 +106,10 @@ def _train_step(
     kept_inside = _dropout_mask(inside.shape, dice)
     hidden = np.maximum(inside, 0) * kept_inside
     chances = softmax(hidden @ weights["out"] + weights["out_bias"])
-    here = np.arange(len(part)), labels
-    loss = -float(np.log(np.maximum(chances[here], 1e-12)).sum())
+    places = np.arange(len(part)), labels
+    loss = -float(np.log(np.maximum(chances[places], 1e-12)).sum())
     back = chances
-    back[here] -= 1
+    back[places] -= 1
     back /= len(part)
     back_hidden = (back @ weights["out"].T) * kept_inside * (inside > 0)
     slopes = {
@@ -127,7 +127,7 @@ def _train_step(
     return loss
 
 
-def _pool_winners(table: NetFloats, ids: NetInts, lengths: NetInts) -> tuple[NetFloats, NetInts]:
+def _pool_winners(table: Floats, ids: Ints, lengths: Ints) -> tuple[Floats, Ints]:
     """The pooled values, and which word won each."""
     pooled = np.zeros((len(ids), table.shape[1]), np.float32)
     winners = np.zeros(pooled.shape, np.int64)
@@ -141,7 +141,7 @@ def _pool_winners(table: NetFloats, ids: NetInts, lengths: NetInts) -> tuple[Net
     return pooled, winners
 
 
-def _update_winners(table: NetFloats, sums: NetFloats, winners: NetInts, slopes: NetFloats) -> None:
+def _update_winners(table: Floats, sums: Floats, winners: Ints, slopes: Floats) -> None:
     """Adagrad for the numbers that won, and no others; a number that won in several texts of the
     batch has the sum of its slopes."""
     width = table.shape[1]
@@ -153,7 +153,7 @@ def _update_winners(table: NetFloats, sums: NetFloats, winners: NetInts, slopes:
     flat[distinct] -= _RATE * slope / np.sqrt(flat_sums[distinct])
 
 
-def _dropout_mask(shape: tuple[int, ...], dice: np.random.Generator) -> NetFloats:
+def _dropout_mask(shape: tuple[int, ...], dice: np.random.Generator) -> Floats:
     """Dropout: 0 for what is left out, and for the rest what makes up for it."""
     share = 1 - NET_SHAPES["paper"].dropout
     kept: NDArray[Any] = (dice.random(shape, np.float32) < share) / np.float32(share)
@@ -183,8 +183,6 @@ def _score_rows(weights: Weights, rows: TrainingRows) -> tuple[float, float]:
 # --------------------------------------------------------------------------------------------------
 
 
-Floats = NDArray[np.floating[Any]]
-Ints = NDArray[np.signedinteger[Any]]
 TrainingEngine = Literal["auto", "numpy", "torch"]
 NetFit = Callable[
     [NetKind, Weights, TrainingRows, TrainingRows, NetTrainingOptions, EarlyStopping], Weights
@@ -230,7 +228,9 @@ def train_net(
     )
     weights: Weights = {}
     if encoder is None:
-        weights["embedding"] = _initial_embedding(words, cast("WordTable | None", embedding), dice)
+        weights["embedding"] = _initial_embedding(
+            words, cast("WordVectors | None", embedding), dice
+        )
     width = encoder.width if encoder else weights["embedding"].shape[1]
     weights |= draw_weights(kind, width, len(categories), dice)
     held = choose_held_out(numbers, seed)[owners]
@@ -306,25 +306,25 @@ def _encode_parts(
     inputs = np.zeros(shape, np.float32 if pooled else np.float16)
     lengths = np.zeros(len(parts), np.int64)
     for start in range(0, len(parts), _ENCODED):
-        here = slice(start, start + _ENCODED)
-        read = encoder.encode(parts[here])
-        lengths[here] = read.lengths
+        part = slice(start, start + _ENCODED)
+        read = encoder.encode(parts[part])
+        lengths[part] = read.lengths
         if pooled:
-            inputs[here] = pool_vectors(read.vectors, read.lengths, ()).values
+            inputs[part] = pool_vectors(read.vectors, read.lengths, ()).values
         else:
-            inputs[here, : read.vectors.shape[1]] = read.vectors
+            inputs[part, : read.vectors.shape[1]] = read.vectors
     return inputs, lengths
 
 
 def _initial_embedding(
-    words: WordVocabulary, given: WordTable | None, dice: np.random.Generator
+    words: WordVocabulary, start: WordVectors | None, dice: np.random.Generator
 ) -> Floats:
     """The embedding to begin with: random, and word vectors where they are given, on the same
     scale, so that words without one are not lost beside them."""
-    width = WORD_WIDTH if given is None else given.width
+    width = WORD_WIDTH if start is None else start.width
     table = dice.uniform(-INITIAL_RANGE, INITIAL_RANGE, (words.size, width)).astype(np.float32)
     table[PAD] = 0
-    if given is not None and (known := given.vectors(words.words)):
+    if start is not None and (known := start.vectors(words.words)):
         vectors = np.stack(list(known.values())).astype(np.float32)
         vectors *= INITIAL_RANGE / 3**0.5 / (float(vectors.std()) or 1.0)
         table[[words.number_of(word) for word in known]] = vectors
