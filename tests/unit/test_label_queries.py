@@ -18,7 +18,7 @@ from honeyguide.store.labels import find_contradictions
 from honeyguide.store.store import Store
 from honeyguide.types import Label, Url
 from tests.unit.crawling import FakeWeb, crawl
-from tests.unit.test_lessons import FINCH, SOUP, address, birds, is_finch
+from tests.unit.test_training_feed import FINCH, SOUP, address, birds, is_finch
 
 TRAIN = "train engine rail station ticket signal coach buffer "
 

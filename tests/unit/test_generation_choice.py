@@ -19,7 +19,7 @@ from honeyguide.store.generations import pack_strategy, unpack_strategy
 from honeyguide.store.store import Store
 from honeyguide.types import Example, Label, Link, Page, Url
 from tests.unit.crawling import crawl
-from tests.unit.test_lessons import FINCH, LEARNING, SOUP, address, birds, is_finch
+from tests.unit.test_training_feed import FINCH, LEARNING, SOUP, address, birds, is_finch
 
 TOPIC = {
     "keywords": [],

@@ -79,7 +79,7 @@ def test_the_same_plan_makes_the_same_bytes() -> None:
 def test_another_process_makes_the_same_bytes() -> None:
     code = (
         "from honeyguide.lab.synthetic.topology import parse_plan\n"
-        "from tests.unit.test_lab_made import *\n"
+        "from tests.unit.test_lab_synthetic import *\n"
         "sys.stdout.write(digest(SyntheticWeb(parse_plan('seed=5,hosts=40,pages=3000'))))"
     )
     command = [sys.executable, "-c", code]

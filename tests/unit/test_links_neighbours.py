@@ -17,7 +17,7 @@ from honeyguide.links.link_stats import (
 )
 from honeyguide.types import Example, Link, Page, Url
 from tests.unit.crawling import crawl
-from tests.unit.test_lessons import address, birds
+from tests.unit.test_training_feed import address, birds
 
 LIST, OTHER = Url("http://a.org/list"), Url("http://a.org/other")
 

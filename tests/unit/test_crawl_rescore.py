@@ -14,7 +14,7 @@ from honeyguide.store.export import export_collection
 from honeyguide.store.store import Store
 from honeyguide.types import UNKNOWN_SCORE, Label, Url
 from tests.unit.crawling import FakeWeb, crawl, rows
-from tests.unit.test_lessons import FINCH, SOUP, address, birds, html, is_finch
+from tests.unit.test_training_feed import FINCH, SOUP, address, birds, html, is_finch
 
 GOOD = [address(n) for n in (40, 42, 44)]
 ALONE: dict[str, Any] = {
