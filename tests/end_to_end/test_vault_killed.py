@@ -26,8 +26,8 @@ number = database.fetch_one("SELECT count(*) FROM meta")[0]
 while True:
     with database.transaction():
         for _ in range(10):
-            database.execute("INSERT INTO meta VALUES(?, ?)", (f"{number:06}", "x" * (number % 5000)))
-            number += 1
+            database.execute("INSERT INTO meta VALUES(?, ?)", (f"{number:06}", "x" * (number %
+            5000))) number += 1
     keeper.save(database)
     print(number, flush=True)
 """

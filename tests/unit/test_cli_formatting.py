@@ -94,7 +94,8 @@ def test_hints_know_every_command() -> None:
 
 
 def test_a_command_loads_no_other() -> None:
-    code = "import sys; from honeyguide.cli.main import build_application; build_application('watch'); "
+    code = "import sys; from honeyguide.cli.main import build_application; "
+    code += "build_application('watch'); "
     code += "print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name for name in done.stdout.split() if name.startswith("honeyguide.cli.")}

@@ -99,5 +99,5 @@ def test_a_damaged_text_is_said_to_be_damaged(text: bytes) -> None:
 def test_rows_beyond_the_end_are_damage() -> None:
     log = MemoryFrontierLog()
     log.append(list(filled().scan_entries())[-1][1], b"")
-    with pytest.raises(CollectionCorrupt, match="does not hold"):
+    with pytest.raises(CollectionCorrupt, match="does not contain"):
         LinkFrontier(log, BestFirstOrder())

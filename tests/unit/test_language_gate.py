@@ -334,8 +334,8 @@ def test_an_explanation_tells_the_chance(tmp_path: Path) -> None:
     texts = [reason.what for reason in said.reasons]
     assert any("the chance of a page in Turkish" in text for text in texts)
     assert any("declared in a wanted language" in text for text in texts)
-    bare = explain.explain_url(tmp_path, parse_settings(settings(seeds=[HOME], keywords=["bee"], language=[])),
-                           "http://a.test/tr/arilar", 0.0)  # fmt: skip
+    any_language = parse_settings(settings(seeds=[HOME], keywords=["bee"], language=[]))
+    bare = explain.explain_url(tmp_path, any_language, "http://a.test/tr/arilar", 0.0)
     assert len(bare.reasons) < len(said.reasons)
 
 

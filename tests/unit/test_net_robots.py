@@ -44,9 +44,11 @@ def test_only_the_beginning_is_read() -> None:
 @pytest.mark.parametrize(
     ("outcome", "allowed", "lasts"),
     [
-        (answer(404), True, RULES_TTL_S), (answer(403), True, RULES_TTL_S), (answer(429), False, CLOSED_TTL_S),
-        (answer(500), False, CLOSED_TTL_S), (answer(503), False, CLOSED_TTL_S), (answer(999), False, CLOSED_TTL_S),
-        (answer(304), True, RULES_TTL_S), (answer(301), True, RULES_TTL_S), (answer(204), True, RULES_TTL_S),
+        (answer(404), True, RULES_TTL_S), (answer(403), True, RULES_TTL_S),
+        (answer(429), False, CLOSED_TTL_S), (answer(500), False, CLOSED_TTL_S),
+        (answer(503), False, CLOSED_TTL_S), (answer(999), False, CLOSED_TTL_S),
+        (answer(304), True, RULES_TTL_S), (answer(301), True, RULES_TTL_S),
+        (answer(204), True, RULES_TTL_S),
         (answer(302, location="javascript:x"), True, RULES_TTL_S),
         (ConnectError("u"), False, CLOSED_TTL_S), (Forbidden("u"), False, CLOSED_TTL_S),
         (answer(404, b"User-agent: *\nDisallow: /"), True, RULES_TTL_S),

@@ -67,8 +67,8 @@ def test_rules(text: str, path: str, allowed: bool) -> None:
 
 @pytest.mark.parametrize(
     ("value", "delay"),
-    [("3", 3.0), ("0.5", 0.5), ("120", 120.0), ("1e9", LONGEST_DELAY_S), ("-1", None), ("abc", None),
-     ("nan", None), ("inf", None), ("", None)],
+    [("3", 3.0), ("0.5", 0.5), ("120", 120.0), ("1e9", LONGEST_DELAY_S), ("-1", None),
+     ("abc", None), ("nan", None), ("inf", None), ("", None)],
 )  # fmt: skip
 def test_crawl_delay(value: str, delay: float | None) -> None:
     text = f"User-agent: x\nCrawl-delay: 7\nUser-agent: *\nCrawl-delay: {value}\n"

@@ -166,7 +166,10 @@ async def _both(engine: Any, page: int) -> tuple[ResultPage, Url]:
         (SearchSettings(engine="json", url="http://{query}.x.test/"), "must be plain"),
         (SearchSettings(engine="json", url="{query}"), "not a web address"),
         (SearchSettings(engine="json", url="http://x.test/{query}{key}"), "holds none"),
-        (SearchSettings(engine="json", url="http://x.test/{query}", header="a b"), "not a header name"),
+        (
+            SearchSettings(engine="json", url="http://x.test/{query}", header="a b"),
+            "not a header name",
+        ),
         (SearchSettings(engine="json", url="http://x.test/{query}", link=""), "search.link"),
         (SearchSettings(engine="json", url="http://x.test/{query}", results="a..b"), "data.items"),
     ],

@@ -115,7 +115,8 @@ def test_no_guess_is_the_token(guess: str) -> None:
     "others",
     [
         'theme={"dark":true}', "path=x", "a=b; expires=never", "=", ";;;", "lonely", "k\x01=v",
-        f"{GATE.cookie_name}=somebody-elses", f"big={'x' * 3000}; bigger={'x' * 3000}", 'q="un;finished',
+        f"{GATE.cookie_name}=somebody-elses", f"big={'x' * 3000}; bigger={'x' * 3000}",
+        'q="un;finished',
     ],
 )  # fmt: skip
 def test_cookies_of_other_servers_do_not_lock_the_owner_out(others: str) -> None:

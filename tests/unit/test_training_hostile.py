@@ -23,8 +23,8 @@ from honeyguide.training.train import ModelRequest, make_model
 from honeyguide.types import Request, Response, Url
 from tests.commands import Told
 from tests.unit.labelled import rows
-from tests.unit.test_training_evaluation import card, found
 from tests.unit.test_polite_fetch import Web
+from tests.unit.test_training_evaluation import card, found
 
 HOME, OTHER = "http://127.0.0.1:8000", "http://192.168.7.7"
 

@@ -319,8 +319,8 @@ class UserUtility:
         good = target >= self.threshold
         if min(good.sum(), (~good).sum()) < _MIN_EACH:
             return None, (
-                f"{good.sum()} good and {(~good).sum()} bad labels: at least {_MIN_EACH} of each are "
-                "needed; the topic's keywords judge until then"
+                f"{good.sum()} good and {(~good).sum()} bad labels: at least {_MIN_EACH} of each "
+                "are needed; the topic's keywords judge until then"
             )
         texts = [page_zones(label.page) for label in labels]
         features = [
