@@ -226,8 +226,7 @@ class NeighbourLinks:
                     stats.good += share.imag
 
     def record_outcome(self, url: Url, stats: WaitingLinkStats | None, value: float) -> list[Url]:
-        """Record the yield of a followed link; returns waiting neighbours whose statistics changed.
-        """
+        """Record what a followed link yielded; returns waiting neighbours with new statistics."""
         if len(url) > _MAX_URL_LENGTH or url in self._judged:
             return []  # its neighbours know already
         self._outcomes.pop(url, None)

@@ -20,10 +20,9 @@ from turbohtml import Document, Element, Node, Text, parse
 from xxhash import xxh3_64_intdigest
 
 from honeyguide.change import Block, Snapshot
-from honeyguide.parse.charset import decode_body
+from honeyguide.parse.charset import decode_body, is_binary
 from honeyguide.parse.decoded import DecodedResponse, PageDirectives, collapse_spaces
 from honeyguide.parse.feeds_and_sitemaps import xhtml_to_html
-from honeyguide.parse.read import is_binary as is_binary
 from honeyguide.parse.resolve import LinkResolver
 from honeyguide.parse.tree_limits import bound_html
 from honeyguide.types import Url

@@ -16,6 +16,12 @@ import turbohtml
 from honeyguide.errors import ParseError
 from honeyguide.types import Url
 
+_BINARY = re.compile(rb"%PDF-|PK\x03\x04|\x89PNG|GIF8|\xff\xd8\xff|RIFF|OggS|\x00\x00\x01\x00")
+_CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\x1b"))
+_UTF16 = re.compile(rb"\xff\xfe|\xfe\xff|<\x00|\x00<")
+_BINARY_HEAD = 1024
+"""Bytes at the start of a body that are looked at."""
+
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16le"), (b"\xfe\xff", "utf-16be"))
 _WIDE = ((b"<\0", "utf-16le"), (b"\0<", "utf-16be"))
 """Markup in UTF-16 without a byte-order mark."""
@@ -158,3 +164,16 @@ def inflate_gzip(url: Url, body: bytes, limit: int) -> bytes:
         if not size:
             raise ParseError(f"{url}: broken gzip: {error}") from error
     return b"".join(inflated)
+
+
+def is_binary(body: bytes, content_type: str) -> bool:
+    """Whether these bytes cannot be text in any supported encoding."""
+    start = body[:_BINARY_HEAD]
+    if _UTF16.match(start) or "utf-16" in content_type.lower():
+        return False
+    if _BINARY.match(start):
+        return True
+    if start.lstrip().startswith(b"<"):
+        return False
+    controls = len(start) - len(start.translate(None, _CONTROLS))
+    return controls * 20 > len(start)

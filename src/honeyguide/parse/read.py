@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from honeyguide.errors import ParseError
 from honeyguide.parse import decoded
-from honeyguide.parse.charset import GZIP_MAGIC, decode_body, inflate_gzip, is_utf8
+from honeyguide.parse.charset import GZIP_MAGIC, decode_body, inflate_gzip, is_binary, is_utf8
 from honeyguide.parse.feeds_and_sitemaps import (
     read_address_list,
     read_feed,
@@ -23,9 +23,6 @@ _LIST_BYTES = 50_000_000
 _LIST_LINKS = 50_000
 """Largest sitemap in bytes and addresses: the limits of the protocol."""
 
-_BINARY = re.compile(rb"%PDF-|PK\x03\x04|\x89PNG|GIF8|\xff\xd8\xff|RIFF|OggS|\x00\x00\x01\x00")
-_CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\x1b"))
-_UTF16 = re.compile(rb"\xff\xfe|\xfe\xff|<\x00|\x00<")
 _HEAD = 1024
 _ROOT = re.compile(
     r"<(?:[\w.-]{1,40}:)?(urlset|sitemapindex|rss|feed|rdf|html|head|body|!doctype\s+html)(?=[\s>:/])",
@@ -141,16 +138,3 @@ _ROOTS = {
     "urlset": "sitemap", "sitemapindex": "sitemap", "rss": "feed", "feed": "feed", "rdf": "feed",
 }  # fmt: skip
 _MEDIA_TYPES = {"html": "text/html", "xhtml": "application/xhtml+xml"}
-
-
-def is_binary(body: bytes, content_type: str) -> bool:
-    """Whether these bytes cannot be text in any supported encoding."""
-    start = body[:_HEAD]
-    if _UTF16.match(start) or "utf-16" in content_type.lower():
-        return False
-    if _BINARY.match(start):
-        return True
-    if start.lstrip().startswith(b"<"):
-        return False
-    controls = len(start) - len(start.translate(None, _CONTROLS))
-    return controls * 20 > len(start)

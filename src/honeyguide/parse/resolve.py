@@ -6,10 +6,13 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import islice
+from typing import TYPE_CHECKING
 
-from honeyguide.parse.decoded import DecodedResponse
 from honeyguide.types import Url
 from honeyguide.url import canonical_url, without_tracking
+
+if TYPE_CHECKING:
+    from honeyguide.parse.decoded import DecodedResponse
 
 _SKIPPED = ("javascript:", "mailto:", "data:", "tel:")
 _LONGEST = 4_096

@@ -15,7 +15,7 @@ from honeyguide.api.user_urls import resolve_url
 from honeyguide.config.settings import Settings
 from honeyguide.errors import FetchError
 from honeyguide.fetch.decode import decode_body
-from honeyguide.parse.read import is_binary
+from honeyguide.parse.charset import is_binary
 from honeyguide.parse.sanitise import make_layout_safe, safe_html
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
