@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from honeyguide.types import Url
 
 _SUMMED = ("visits", "pages", "relevant", "failures", "waiting", "busy", "sites")
 
 
+Count = Annotated[int, Meta(ge=0, le=2**53)]
+_LanguageCode = Annotated[
+    str, Meta(pattern=r"\A[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*\Z", max_length=35)
+]
+_MAX_LANGUAGES = 1_000
+"""Languages that are read: a status may come from a stranger's file."""
+
+
 class RunStatus(msgspec.Struct, frozen=True):
     """How a crawl stands at one moment; its counts are those of the whole collection."""
 
-    visits: int = 0
-    pages: int = 0
-    relevant: int = 0
-    failures: int = 0
-    waiting: int = 0
-    busy: int = 0
-    sites: int = 0
-    generation: int = 0
+    visits: Count = 0
+    pages: Count = 0
+    relevant: Count = 0
+    failures: Count = 0
+    waiting: Count = 0
+    busy: Count = 0
+    sites: Count = 0
+    generation: Count = 0
     now: Url | None = None
     """The newest address under way."""
     next_at: float | None = None
@@ -31,9 +40,9 @@ class RunStatus(msgspec.Struct, frozen=True):
     """What goes on, where it is not visits."""
     stopping: bool = False
     last_failure: str = ""
-    foreign: dict[str, int] = {}
+    foreign: Annotated[dict[_LanguageCode, Count], Meta(max_length=_MAX_LANGUAGES)] = {}
     """Pages in languages that are not wanted, by language."""
-    asked: int = 0
+    asked: Count = 0
     """Requests to a search engine in this run."""
     unanswered: str = ""
     """Why the last of these requests were not answered; '': the last one was."""

@@ -117,9 +117,76 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
         honeyguide.create(tmp_path / "file" / "x", seeds="http://e.org/", contact="me@e.org")
 
 
-@pytest.mark.parametrize("limits", [{"pages": -1}, {"hours": -1}, {"hours": float("nan")}])
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"pages": -1},
+        {"pages": 70.5},
+        {"pages": "a"},
+        {"pages": True},
+        {"hours": -1},
+        {"hours": float("nan")},
+        {"hours": "2h"},
+    ],
+)
 def test_impossible_limits(limits: dict[str, Any], tmp_path: Path) -> None:
     bees = collection(tmp_path / "bees", ["http://e.org/"])
     with pytest.raises(ConfigError, match="no limit"):
         bees.crawl(**limits)
     assert not (tmp_path / "bees" / "collection.db").exists()
+
+
+@pytest.mark.parametrize("shards", [0, -1, "2", 1.5, True])
+def test_impossible_shards(shards: Any, tmp_path: Path) -> None:
+    bees = collection(tmp_path / "bees", ["http://e.org/"])
+    with pytest.raises(ConfigError, match="a number of processes, 1 or more: ") as caught:
+        bees.crawl(shards=shards)
+    assert str(caught.value).endswith(repr(shards))
+
+
+@pytest.mark.parametrize("hours", [-1, float("nan"), "2h", None])
+def test_impossible_hours_of_a_watch(hours: Any, tmp_path: Path) -> None:
+    bees = collection(tmp_path / "bees", ["http://e.org/"])
+    with pytest.raises(ConfigError, match="hours must be a number of hours"):
+        bees.watch(hours=hours)
+
+
+@pytest.mark.parametrize("once", [True, False])
+def test_a_watch_of_nothing_says_what_to_do(once: bool, tmp_path: Path) -> None:
+    bees = collection(tmp_path / "bees", ["http://e.org/"])
+    with pytest.raises(ConfigError, match=r"crawl\(\) first, or .* watch_list\.add\(URL\)"):
+        bees.watch(once=once)
+
+
+def test_an_unknown_action_of_the_watch_list(tmp_path: Path) -> None:
+    bees = collection(tmp_path / "bees", ["http://e.org/"])
+    bees.watch_list.add("http://e.org/a")
+    unknown: Any = "foo"
+    with pytest.raises(ConfigError, match="no action 'foo'; known: add, remove, pause, resume, w"):
+        bees.watch_list.edit(unknown, ["http://e.org/a"])
+
+
+@pytest.mark.parametrize("value", ["good", "1", None, b"1", [1], float("nan"), 2])
+def test_labels_of_a_wrong_kind(value: Any, tmp_path: Path) -> None:
+    bees = collection(tmp_path / "bees", ["http://e.org/"])
+    with pytest.raises(ConfigError, match="a label is a number between 0 and 1, not ") as caught:
+        bees.label("http://e.org/", value)
+    assert str(caught.value).endswith(repr(value))
+    with pytest.raises(ConfigError, match="a label is a number between 0"):
+        bees.label_all([("http://e.org/", value)])
+
+
+@pytest.mark.parametrize("pair", ["http://e.org/", ("http://e.org/",), (1, 1), None])
+def test_labels_are_pairs(pair: Any, tmp_path: Path) -> None:
+    bees = collection(tmp_path / "bees", ["http://e.org/"])
+    with pytest.raises(ConfigError, match="labels are pairs of an address and a number"):
+        bees.label_all([pair])
+
+
+def test_impossible_questions(tmp_path: Path) -> None:
+    bees = collection(tmp_path / "bees", ["http://e.org/"])
+    choice: Any = "foo"
+    with pytest.raises(ConfigError, match=r"choice must be one of mixed, .*, agreement: 'foo'"):
+        bees.ask(choice=choice)
+    with pytest.raises(ConfigError, match="count must be a number of pages: -1"):
+        bees.ask(-1)

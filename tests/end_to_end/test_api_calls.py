@@ -222,7 +222,7 @@ def test_the_harvest(site: Site, tmp_path: Path) -> None:
     curve = bees.harvest()
     assert list(curve)[-1] == (found.visits, found.relevant)
     assert curve.to_pandas()["relevant"].is_monotonic_increasing
-    drawn = bees.plot_harvest(tmp_path / "harvest.svg")
+    drawn = bees.plot_harvest(tmp_path / "new" / "harvest.svg")
     assert drawn.read_text().startswith("<svg")
     axes = bees.plot_harvest()
     assert axes.lines[0].get_xdata()[-1] == found.visits
@@ -373,3 +373,10 @@ def test_a_model_from_labelled_texts(tmp_path: Path) -> None:
 
     asyncio.run(cancelled())
     assert not (tmp_path / "other").exists(), "what was broken off leaves no trace"
+
+
+def test_an_error_is_not_told_as_that_of_an_event_loop(tmp_path: Path) -> None:
+    bees = collection(tmp_path / "bees", ["http://e.org/"])
+    with pytest.raises(ConfigError) as caught:
+        bees.crawl(pages=-1)
+    assert caught.value.__context__ is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, replace
+from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -15,7 +16,12 @@ from honeyguide.learning.example_pool import ExamplePool
 from honeyguide.learning.gate import DriftAlarm, LabelHoldout, run_trial
 from honeyguide.learning.teachers import AllVisitsTeacher, make_teacher
 from honeyguide.learning.trainer import GenerationBuilder, Trainer
-from honeyguide.learning.worker_process import InProcessBackend, WorkerProcessBackend
+from honeyguide.learning.worker_process import (
+    _SIZE,
+    InProcessBackend,
+    WorkerProcessBackend,
+    _serve_requests,
+)
 from honeyguide.store.generations import pack_strategy, unpack_strategy
 from honeyguide.types import (
     DuplicateOf,
@@ -470,3 +476,10 @@ def test_the_pool_forgets_old_verdicts_of_its_own() -> None:
     for n in range(2_500):
         pool.add(example(n, 1.0))
     assert len(pool._judged) == 2_000
+
+
+@pytest.mark.parametrize("given", [b"", b"\x01", _SIZE.pack(100) + b"part of it"])
+def test_a_parent_that_dies_while_it_writes_is_the_end(given: bytes) -> None:
+    answers = BytesIO()
+    _serve_requests(False, BytesIO(given), answers)
+    assert answers.getvalue() == b""

@@ -72,8 +72,55 @@ def test_robots_txt_comes_first_and_hosts_rest() -> None:
         run(lambda: visitor.fetch_url(Url("http://e.org/no/x")))
     assert [url[12:] for url, _ in web.asked] == ["/robots.txt", "/a", "/b"]
     first, second, third = (at for _, at in web.asked)
-    assert 1.0 <= second - first <= 1.5
+    assert 5.0 <= second - first <= 7.5
     assert 5.0 <= third - second <= 7.5
+
+
+class Busy(Web):
+    """Answers with this status and Retry-After, but for robots.txt."""
+
+    def __init__(self, status: int, retry_after: str) -> None:
+        super().__init__({"http://e.org/robots.txt": (404, "", "")})
+        self.status, self.retry_after = status, retry_after
+
+    async def fetch(self, request: Request) -> Response:
+        if request.url in self.answers:
+            return await super().fetch(request)
+        self.asked.append((request.url, self.now))
+        headers = (("Retry-After", self.retry_after),)
+        return Response(request.url, self.status, headers, b"", b"", b"", b"", "", self.now, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("status", "retry_after", "least"), [(429, "20", 20), (429, "600", 600), (503, "", 60)]
+)
+def test_a_busy_host_is_left_alone(status: int, retry_after: str, least: float) -> None:
+    web = Busy(status, retry_after)
+    visitor = web.visitor()
+    with pytest.raises(FetchError, match=f"the site answers {status}"):
+        run(lambda: visitor.fetch_url(HERE))
+    asked_at = web.asked[-1][1]
+    if least > 45:  # nobody waits for so long
+        web.now += least - 50
+        for page in ("b", "c"):
+            with pytest.raises(FetchError, match=r"left alone until \d{4}-\d\d-\d\d \d\d:\d\d"):
+                run(partial(visitor.fetch_url, Url(f"http://e.org/{page}")))
+        assert len(web.asked) == 2
+        web.now += 10
+    with pytest.raises(FetchError, match=f"the site answers {status}"):
+        run(lambda: visitor.fetch_url(Url("http://e.org/b")))
+    assert web.asked[-1][1] - asked_at >= least
+
+
+def test_a_pause_before_robots_txt_is_asked_for_closes_no_site() -> None:
+    web = Busy(200, "")
+    visitor = web.visitor()
+    visitor.pacer.delay_host("e.org", 300)
+    with pytest.raises(FetchError, match="left alone until"):
+        run(lambda: visitor.fetch_url(HERE))
+    assert not web.asked
+    web.now += 300
+    assert run(lambda: visitor.fetch_url(HERE)).status == 200
 
 
 def test_who_cannot_be_asked_for_robots_txt_is_not_visited() -> None:

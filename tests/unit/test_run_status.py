@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 import honeyguide
 from honeyguide.cluster.messages import ShardState, decode_message, encode_message
 from honeyguide.crawl.live_status import LIVE_FILE, LiveStatusWriter, read_live_status
@@ -12,6 +14,8 @@ from honeyguide.run_status import RunStatus, harvest_rate, sum_statuses, visit_r
 from honeyguide.types import Candidate, Link, Url
 
 URL = Url("https://example.org/\ud800")
+ABC = "abcdefghijk"
+"""Enough for more codes than there are languages."""
 
 
 def test_shards_add_up() -> None:
@@ -66,3 +70,26 @@ def test_a_live_file_of_an_earlier_version_is_read(tmp_path: Path) -> None:
     assert told is not None
     assert (told.visits, told.relevant, told.rate, told.ended) == (9, 3, 1.5, "budget")
     assert (told.budget, told.frontier.waiting) == (None, 8)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"visits": -1},
+        {"waiting": 2**60},
+        {"foreign": {"de": -1}},
+        {"foreign": {"d\x1b[2J": 1}},
+        {"foreign": {"de\n": 1}},
+        {"foreign": {f"{a}{b}{c}": 1 for a in ABC for b in ABC for c in ABC}},
+        {"frontier": {"waiting": -1}},
+        {"frontier": {"scores": [-1]}},
+    ],
+)
+def test_a_live_file_with_impossible_numbers_is_not_read(
+    tmp_path: Path, wrong: dict[str, object]
+) -> None:
+    right: dict[str, object] = {"at": 5.0, "pid": 1, "began": 0.0, "foreign": {"de": 1, "pt-BR": 2}}
+    (tmp_path / LIVE_FILE).write_text(json.dumps(right))
+    assert read_live_status(tmp_path) is not None
+    (tmp_path / LIVE_FILE).write_text(json.dumps(right | wrong))
+    assert read_live_status(tmp_path) is None

@@ -129,6 +129,26 @@ def test_old_names_of_keys_stay_as_they_are(tmp_path: Path) -> None:
     assert file.read_text() == old.replace("[topic]\n", '[topic]\nkeywords = ["arı"]\n')
 
 
+def test_a_key_under_its_old_name_is_renamed_when_it_changes(tmp_path: Path) -> None:
+    file = tmp_path / "topic.toml"
+    old = (
+        '[topic]\nseeds = ["http://e.org/"]\nwords = "tr"  # mine\n[fetch]\ncontact = "a@e.org"\n'
+        "[watch]\n  shortest_s = 60.0\n"
+    )
+    file.write_text(old)
+    change_topic_file(tmp_path, {"topic": {"keyword_language": "tr"}})
+    assert file.read_text() == old, "it says so already"
+    made = change_topic_file(
+        tmp_path, {"topic": {"keyword_language": "de"}, "watch": {"min_interval_s": 90.0}}
+    )
+    assert (made.topic.keyword_language, made.watch.min_interval_s) == ("de", 90.0)
+    now = file.read_text()
+    assert 'keyword_language = "de"  # mine' in now
+    assert "min_interval_s = 90.0" in now
+    assert "words" not in now
+    assert "shortest_s" not in now
+
+
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
     made = create(tmp_path / "birds", seeds=["https://a.example/"], contact="a@b.example")
     other = tmp_path / "secret"

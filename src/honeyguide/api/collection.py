@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import os
 import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from honeyguide import language_codes, registry
+from honeyguide.api import check_values
 from honeyguide.api.long_calls import ProgressOption, async_twin, blocking, show_progress
 from honeyguide.api.tables import HarvestTable, ResultTable, to_datetime
 from honeyguide.api.user_urls import resolve_url
@@ -105,11 +104,12 @@ class Collection:
     ) -> Report:
         """Crawl, or go on where the last crawl ended. Ctrl-C stops cleanly.
 
-        ``pages`` and ``hours`` limit it, 0: not at all. ``shards``: in so many processes, as many
-        as before if None; ``without_lost``: those whose folders are gone begin anew. ``cluster``:
-        the address of a Ray cluster, whose machines share the storage ``vault``. It stops when
-        ``until_coverage`` of the topic is found, or fewer than ``min_precision`` of the last
-        visits were relevant. ``announce`` is called before something that takes long;
+        ``pages``: until the collection has so many visits, those of earlier crawls included;
+        ``hours``: this crawl ends after so many; 0: no limit. ``shards``: in so many processes, as
+        many as before if None; ``without_lost``: those whose folders are gone begin anew.
+        ``cluster``: the address of a Ray cluster, whose machines share the storage ``vault``. It
+        stops when ``until_coverage`` of the topic is found, or fewer than ``min_precision`` of the
+        last visits were relevant. ``announce`` is called before something that takes long;
         ``observer`` is another name for a function given as ``progress``.
         """
         from honeyguide.crawl.stopping import override_stop_rules
@@ -118,6 +118,7 @@ class Collection:
             self.settings.stop, coverage=until_coverage, precision=min_precision
         )
         settings = replace(self.limited_settings(pages, hours), stop=rules)
+        check_values.check_shards(shards)
         if vault and cluster is None:
             raise ConfigError("--vault is for a crawl on a cluster: add --cluster ADDRESS")
 
@@ -137,7 +138,7 @@ class Collection:
             if shards != 1 and (shards is not None or self.shards > 1):
                 from honeyguide.cluster.sharded_crawl import crawl_in_processes
 
-                _check_shard_count(shards)
+                check_values.check_processes(shards)
                 return crawl_in_processes(
                     self.folder, settings, shards, show, announce, without_lost=without_lost
                 )
@@ -161,11 +162,15 @@ class Collection:
         ``once``: visit every page once, then end; ``hours``: end after so many. Ctrl-C stops
         cleanly. Relevant pages of a crawl enter by themselves; see :attr:`watch_list`.
         """
-        from honeyguide.api.watch import describe_watch, run_watch
-        from honeyguide.crawl.signals import run_in_loop
+        from honeyguide.api.watch import watch_with_progress
 
-        with show_progress(progress, self.name, describe_watch) as show:
-            return run_in_loop(run_watch(self.folder, self.settings, show, once=once, hours=hours))
+        hours = check_values.check_hours(hours)
+        if not self.watch_list.count_watched() and not self.status(hosts=0).relevant:
+            raise ConfigError(
+                f"{self.name}: nothing is watched yet. Relevant pages of a crawl are added by "
+                "themselves: crawl() first, or add pages with watch_list.add(URL)"
+            )
+        return watch_with_progress(self.folder, self.settings, progress, once=once, hours=hours)
 
     watch_async = async_twin(watch)
 
@@ -236,15 +241,7 @@ class Collection:
 
     def limited_settings(self, pages: int | None, hours: float | None) -> Settings:
         """Its settings, with other limits for one run."""
-        limits = self.settings.crawl
-        if pages is not None:
-            if pages < 0:
-                raise ConfigError(f"pages must be a number of visits, or 0 for no limit: {pages}")
-            limits = replace(limits, pages=pages)
-        if hours is not None:
-            if not (0 <= hours < math.inf):
-                raise ConfigError(f"hours must be a number of hours, or 0 for no limit: {hours}")
-            limits = replace(limits, hours=hours)
+        limits = check_values.override_limits(self.settings.crawl, pages, hours)
         return replace(self.settings, crawl=limits)
 
     @property
@@ -339,6 +336,8 @@ class Collection:
         person would not judge before."""
         from honeyguide.learning import label_queries
 
+        check_values.check_choice("choice", choice, label_queries.LabelQueryKind)
+        count = check_values.check_count("count", count, "a number of pages")
         with open_existing_store(self.folder, "read") as store:
             scope = label_queries.LabelQueryScope(by, choice)
             return label_queries.ask_for_labels(store, self.folder, self.settings, count, scope)
@@ -457,18 +456,6 @@ class Collection:
             )
 
     export_async = async_twin(export)
-
-
-def _check_shard_count(shards: int | None) -> None:
-    """Each shard is a process: many more than cores only take memory and time."""
-    cores = os.cpu_count() or 1
-    most = max(16, 4 * cores)
-    if shards is not None and shards > most:
-        noun = "core" if cores == 1 else "cores"
-        raise ConfigError(
-            f"{shards} shards are {shards} processes, and this machine has {cores} {noun}: "
-            f"at most {most} make sense here"
-        )
 
 
 def _resolve_folder(folder: Path) -> Path:

@@ -8,6 +8,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from honeyguide.api.check_values import check_labels
 from honeyguide.api.user_urls import resolve_url
 from honeyguide.config.settings import Settings
 from honeyguide.crawl.rescore import apply_new_labels
@@ -117,7 +118,7 @@ def add_labels(
     ``topic`` None: each is about the one that its page was judged best for. Without ``count``
     whoever calls counts later (:func:`honeyguide.crawl.rescore.apply_new_labels`).
     """
-    pairs = list(judged)
+    pairs = check_labels(judged)
     with open_existing_store(folder, "write") as store:
         done = _store_labels(store, settings, pairs, by, topic)
         urls = [resolve_url(store, text) for text, _ in pairs]
@@ -168,11 +169,9 @@ def _store_labels(
     wanted = None if topic is None else topics.resolve_topic(settings, topic)
     labels: dict[Url, Label] = {}
     for text, value in judged:
-        if not 0 <= value <= 1:
-            raise ConfigError(f"{text}: a label lies between 0 and 1, not at {value}")
         url = resolve_url(store, text)
         about = topics.likeliest_topic(settings, store, url) if wanted is None else wanted
-        label = Label(url, float(value), by, time.time(), about)
+        label = Label(url, value, by, time.time(), about)
         if labels.setdefault(url, label).value != label.value:
             raise ConfigError(f"{url} is labelled both ways; say which it is")
     with store.transaction():

@@ -85,8 +85,11 @@ def blocking(call: Callable[P, T]) -> Callable[P, T]:
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            return call(*args, **kwargs)
-        return _ThreadCall(partial(call, *args, **kwargs)).wait_for_result()
+            pass
+        else:
+            return _ThreadCall(partial(call, *args, **kwargs)).wait_for_result()
+        # Out here, lest errors of the call be told as those of a missing event loop.
+        return call(*args, **kwargs)
 
     return run_anywhere
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from honeyguide.api.chart import svg_chart
-from honeyguide.errors import ConfigError
+from honeyguide.errors import ConfigError, StoreError
 
 Row = TypeVar("Row")
 _SHOWN_ROWS = 10
@@ -151,7 +151,12 @@ class HarvestTable(ResultTable[tuple[int, int]]):
         return svg_chart(self.title, "pages visited", "relevant pages found", {self.name: curve})
 
     def save_svg(self, path: Path) -> Path:
-        path.write_text(self.to_svg(), "utf-8")
+        """Write the picture; its folder is made if need be."""
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(self.to_svg(), "utf-8")
+        except OSError as error:
+            raise StoreError(f"{path} cannot be written: {error}") from error
         return path
 
     def plot(self, ax: Any = None) -> Any:

@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from honeyguide.config.loading import load_settings
+from honeyguide.config.loading import RENAMED_KEYS, load_settings
 from honeyguide.config.settings import Settings
 from honeyguide.config.topic_file import to_toml
 from honeyguide.crawl.from_settings import build_scope_filter, build_strategy
@@ -87,13 +87,16 @@ def edit_topic_text(text: str, wanted: Mapping[str, Mapping[str, Any]]) -> str:
     newline = "\r\n" if "\r\n" in text else "\n"
     plain = text.replace("\r\n", "\n")
     try:
-        before = tomllib.loads(plain)
-        goal, lines = before, plain.split("\n")
+        goal, lines = tomllib.loads(plain), plain.split("\n")
         for table, keys in wanted.items():
             for key, value in keys.items():
                 value = list(value) if isinstance(value, tuple) else value
-                if before.get(table, {}).get(key) == value:
+                old = _old_name(goal.get(table, {}), table, key)
+                if goal.get(table, {}).get(old or key) == value:
                     continue
+                if old:
+                    goal = goal | {table: _renamed(goal[table], old, key)}
+                    lines = _rename_key(lines, table, old, key)
                 goal = goal | {table: goal.get(table, {}) | {key: value}}
                 lines = _set_key(lines, table, key, value)
         done = "\n".join(lines)
@@ -104,6 +107,27 @@ def edit_topic_text(text: str, wanted: Mapping[str, Mapping[str, Any]]) -> str:
     raise ConfigError(
         "topic.toml is written in a way that cannot be changed here; edit the file itself"
     )
+
+
+def _old_name(keys: Mapping[str, Any], table: str, key: str) -> str:
+    """The old name under which the file has this key; '' if it has none."""
+    for path, new in RENAMED_KEYS.items():
+        where, _, old = path.partition(".")
+        if (where, new) == (table, key) and old in keys and key not in keys:
+            return old
+    return ""
+
+
+def _renamed(keys: Mapping[str, Any], old: str, new: str) -> dict[str, Any]:
+    return {new if key == old else key: value for key, value in keys.items()}
+
+
+def _rename_key(lines: list[str], table: str, old: str, new: str) -> list[str]:
+    for one in _split_statements(lines):
+        if one.table == table and (found := re.match(rf"(\s*){old}(?=\s*=)", lines[one.start])):
+            line = f"{found[1]}{new}{lines[one.start][found.end() :]}"
+            return [*lines[: one.start], line, *lines[one.start + 1 :]]
+    return lines
 
 
 def _set_key(lines: list[str], table: str, key: str, value: object) -> list[str]:

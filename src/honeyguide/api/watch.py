@@ -11,13 +11,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args
 
+from honeyguide.api.long_calls import ProgressOption, show_progress
 from honeyguide.api.tables import ResultTable, to_datetime
 from honeyguide.api.user_urls import resolve_url
 from honeyguide.change import ChangeKind
 from honeyguide.config.settings import Settings
 from honeyguide.crawl.from_settings import build_scope_filter
 from honeyguide.crawl.rescore import current_judge
-from honeyguide.crawl.signals import relaxed_gc, stop_on_signals
+from honeyguide.crawl.signals import relaxed_gc, run_in_loop, stop_on_signals
 from honeyguide.errors import ConfigError
 from honeyguide.learning import topics
 from honeyguide.store.change_feed import ChangeRow, OutboxStatus
@@ -73,6 +74,14 @@ async def run_watch(
             observing.cancel()
             with suppress(asyncio.CancelledError):
                 await observing
+
+
+def watch_with_progress(
+    folder: Path, settings: Settings, progress: ProgressOption, *, once: bool, hours: float
+) -> WatchProgress:
+    """The same, shown as ``progress`` says; it waits for pages where there is none to watch yet."""
+    with show_progress(progress, folder.resolve().name, describe_watch) as show:
+        return run_in_loop(run_watch(folder, settings, show, once=once, hours=hours))
 
 
 async def _report_progress(watch: Watcher, observer: Callable[[WatchProgress], None]) -> None:

@@ -220,6 +220,8 @@ def watch(
 
     `honeyguide watch birds why https://example.org/finches`
     """
+    from honeyguide.api.check_values import check_hours
+    from honeyguide.api.watch import watch_with_progress
 
     collection = open_collection(name)
     if action and (once or hours):
@@ -231,7 +233,9 @@ def watch(
     nothing = not silent and not collection.watch_list.count_watched()
     if nothing and not collection.status(hosts=0).relevant:
         say(f"{collection.name}: nothing is watched yet; Ctrl-C stops. {_empty_hint(collection)}")
-    tally = collection.watch(once=once, hours=hours, progress=not silent)
+    tally = watch_with_progress(
+        collection.folder, collection.settings, not silent, once=once, hours=check_hours(hours)
+    )
     if as_json:
         print_json(tally._asdict())
         return

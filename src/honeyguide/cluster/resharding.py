@@ -152,7 +152,9 @@ def prepare_shards(
     are gone start again from their seeds."""
     now = store.shard_count
     if not 1 <= shards <= MAX_SHARDS or now > MAX_SHARDS:
-        raise ConfigError(f"a crawl has 1 to {MAX_SHARDS} shards, not {max(now, shards)}")
+        raise ConfigError(
+            f"a crawl has 1 to {MAX_SHARDS} shards, not {now if now > MAX_SHARDS else shards}"
+        )
     _remove_unfinished(store)
     for shard in range(now) if now > 1 else ():
         if not is_shard_lost(store, shard):

@@ -22,7 +22,7 @@ from honeyguide.crawl.loop import CrawlLoop
 from honeyguide.errors import StoreError
 from honeyguide.frontier.frontier import HostView, LinkFrontier
 from honeyguide.net.politeness import PolitenessGate
-from honeyguide.run_status import RunStatus, visit_rate
+from honeyguide.run_status import Count, RunStatus, visit_rate
 from honeyguide.store.collection_files import open_regular
 from honeyguide.types import Candidate
 from honeyguide.url import domain_of
@@ -61,7 +61,7 @@ class TopWaitingLink(msgspec.Struct, frozen=True):
 
 class WaitingHost(msgspec.Struct, frozen=True):
     host: str
-    waiting: int
+    waiting: Count
     state: str
     """``asked``, ``resting``, ``left alone``, or ``ready``."""
     until: float | None = None
@@ -73,13 +73,13 @@ class WaitingHost(msgspec.Struct, frozen=True):
 
 class LiveFrontier(msgspec.Struct, frozen=True):
     at: float = 0.0
-    waiting: int = 0
-    scores: Annotated[list[int], Meta(max_length=_MAX_BINS)] = []
+    waiting: Count = 0
+    scores: Annotated[list[Count], Meta(max_length=_MAX_BINS)] = []
     """Links by score, in equal steps from 0 to 1."""
-    hosts: int = 0
-    busy: int = 0
-    resting: int = 0
-    parked: int = 0
+    hosts: Count = 0
+    busy: Count = 0
+    resting: Count = 0
+    parked: Count = 0
     most: Annotated[list[WaitingHost], Meta(max_length=_MAX_HOSTS)] = []
     top: Annotated[list[TopWaitingLink], Meta(max_length=_MAX_LINKS)] = []
     """The best links, if every host could be asked now."""
@@ -91,7 +91,7 @@ class LiveStatus(RunStatus, frozen=True, kw_only=True):
     at: float
     pid: int
     began: float
-    budget: Annotated[int, Meta(ge=0)] | None = None
+    budget: Count | None = None
     """The run ends at so many visits; 0: at no number of them; None: not known."""
     rate: float = 0.0
     """Visits per second lately."""

@@ -202,7 +202,9 @@ def _serve_requests(visits: bool, asked: BinaryIO, answers: BinaryIO) -> None:
         (size,) = _SIZE.unpack(head)
         if size > _MAX_MESSAGE:
             return
-        request = _REQUEST_DECODER.decode(asked.read(size))
+        if len(data := asked.read(size)) < size:
+            return  # the parent died while it wrote
+        request = _REQUEST_DECODER.decode(data)
         try:
             school.remember(request.known)
             for example in request.examples:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from honeyguide.config.settings import PolitenessSettings
 from honeyguide.errors import FetchError, Forbidden, TooManyRedirects
-from honeyguide.net.politeness import NO_RULES, HostDelayPolicy, PolitenessGate
+from honeyguide.net.politeness import NO_RULES, HostDelayPolicy, PolitenessGate, decide_retry
 from honeyguide.net.robots import RobotsCache, RobotsRules
 from honeyguide.protocols import Fetcher
 from honeyguide.types import Request, Response, Url
@@ -18,6 +18,8 @@ from honeyguide.url import authority_of, canonical_url, host_of, site_origin
 
 _MAX_CRAWL_DELAY_S = 30.0
 """Somebody waits for the answer: a site that asks for a longer Crawl-delay is left alone."""
+_MAX_WAIT_S = 1.5 * _MAX_CRAWL_DELAY_S
+"""So long a Crawl-delay is at most, with chance: a host that rests longer is not waited for."""
 _MAX_REDIRECTS = 5
 _REDIRECT_STATUSES = (301, 302, 303, 307, 308)
 _ERROR_CAUSES = {
@@ -45,18 +47,29 @@ class RequestPacer:
         self._sleep = sleep
         self._rests: dict[str, tuple[float, float]] = {}
 
-    async def wait_turn(self, host: str) -> None:
+    def remaining_rest(self, host: str) -> float:
+        """Seconds until it may be asked again."""
         since, delay = self._rests.get(host, (0.0, 0.0))
         # At most the delay itself: somebody may have set the clock back.
-        if (wait := min(since + delay - self._clock(), delay)) > 0:
+        return max(0.0, min(since + delay - self._clock(), delay))
+
+    async def wait_turn(self, host: str) -> None:
+        if wait := self.remaining_rest(host):
             await self._sleep(wait)
 
     def delay_host(self, host: str, delay_s: float) -> None:
-        """The host was asked now, and rests so many seconds."""
-        self._rests.pop(host, None)
-        self._rests[host] = self._clock(), delay_s
+        """The host was asked now, and rests so many seconds, or longer if it rests already."""
+        now = self._clock()
+        since, delay = self._rests.pop(host, (now, 0.0))
+        if since <= now:
+            delay_s = max(delay_s, since + delay - now)
+        self._rests[host] = now, delay_s
         if len(self._rests) > _MAX_HOSTS:
             del self._rests[next(iter(self._rests))]
+
+
+class _HostResting(FetchError):
+    """Nothing was asked for: its host rests longer than anybody waits."""
 
 
 @dataclass(frozen=True)
@@ -133,26 +146,55 @@ class PoliteFetcher:
             self._failed.pop(origin, None)
             request = self._gate.robots_request(origin, self.clock())
             try:
-                outcome: Response | FetchError = await self._fetch_paced(request, NO_RULES)
+                await self._fetch_paced(request, NO_RULES, origin)
+            except _HostResting:
+                raise  # which says nothing of its rules
             except FetchError as error:
-                outcome = self._failed[origin] = error
-            self.robots.learn_outcome(origin, outcome, self.clock())
+                self._failed[origin] = error
+                self.robots.learn_outcome(origin, error, self.clock())
         if permit.rules.closed and (failure := self._failed.get(origin)) is not None:
             raise type(failure)(url, failure.detail)
         if permit.answer != "go":
             raise Forbidden(url, permit.why)
         return permit.rules
 
-    async def _fetch_paced(self, request: Request, rules: RobotsRules) -> Response:
+    async def _fetch_paced(
+        self, request: Request, rules: RobotsRules, robots_of: str = ""
+    ) -> Response:
+        """The answer, once the host is rested. ``robots_of``: the origin whose robots.txt this is;
+        the host rests as that asks for."""
         name = host_of(request.url)
         async with self.locks[name]:
+            if (rest := self.pacer.remaining_rest(name)) > _MAX_WAIT_S:
+                until = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self.clock() + rest))
+                raise _HostResting(request.url, f"the site is busy and is left alone until {until}")
             await self.pacer.wait_turn(name)
+            pause = 0.0
             try:
-                return await self.fetcher.fetch(request)
+                answer = await self.fetcher.fetch(request)
+                pause = self._pause_after(name, answer)
+                if robots_of:
+                    rules = self._learn_robots(robots_of, name, answer)
+                return answer
             except FetchError as error:
                 if cause := _ERROR_CAUSES.get(error.kind):
                     detail = f"{cause}: {error.detail}" if error.detail else cause
                     raise type(error)(error.url, detail) from error
                 raise
             finally:
-                self.pacer.delay_host(name, self._gate.delay_after(name, 0.0, rules))
+                self.pacer.delay_host(name, max(pause, self._gate.delay_after(name, 0.0, rules)))
+
+    def _pause_after(self, name: str, answer: Response) -> float:
+        """Seconds that a host in trouble is left alone, as in a crawl."""
+        streak = self._gate.streaks.record_status(name, answer.status)
+        told = answer.header("retry-after")
+        return decide_retry(
+            answer.status, tries=1, streak=streak, retry_after=told, now=self.clock()
+        ).host_delay
+
+    def _learn_robots(self, origin: str, name: str, answer: Response) -> RobotsRules:
+        """The rules by which the host rests that was asked for them."""
+        rules = self.robots.learn_outcome(origin, answer, self.clock())
+        if rules is None or host_of(Url(origin)) != name or self._gate.slowness_reason(rules):
+            return NO_RULES  # too long a Crawl-delay is not waited for: the next permit says so
+        return rules

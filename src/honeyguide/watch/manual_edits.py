@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from itertools import islice
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from honeyguide.change import Block
 from honeyguide.errors import ConfigError, HoneyguideError
@@ -33,6 +33,10 @@ def edit_watch_list(
     store: Store, action: ListAction, urls: Sequence[Url], now: float, weight: float | None = None
 ) -> int:
     """Apply an action of a person; returns how many pages changed. A running watch notices it."""
+    if action not in get_args(ListAction):
+        raise ConfigError(
+            f"a watch list has no action {action!r}; known: {', '.join(get_args(ListAction))}"
+        )
     if action == "add":
         return store.watched.add_pages(urls, "user", now)
     if action == "weight" and (weight is None or not _LIGHTEST <= weight <= _HEAVIEST):
