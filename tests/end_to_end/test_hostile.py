@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.crawl import visit
+from honeyguide.net import politeness
 from honeyguide.store.visits import VisitRow
 from tests.end_to_end.crawling import collection, honeyguide, journal
 from tests.site.behaviours import CATALOGUE
@@ -90,7 +90,7 @@ def test_every_shape_of_robots_txt_has_an_outcome(site: Site, tmp_path: Path) ->
 def test_two_robots_txt_that_point_at_each_other_keep_nobody(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(visit, "_ROBOTS_WAIT_S", 1.0)
+    monkeypatch.setattr(politeness, "_OTHER_HOST_WAIT_S", 1.0)
     hosts = site.addresses[:2]
     for one, other in (hosts, hosts[::-1]):
         site.route(one, "/robots.txt", redirect(site.url(other, "/robots.txt")))

@@ -254,13 +254,12 @@ def test_explain_finds_what_waits_in_a_shard(site: Site, tmp_path: Path) -> None
 def test_mistakes_are_told(site: Site, tmp_path: Path) -> None:
     folder = tmp_path / "bees"
     _bees(site, folder)
-    for shards, why in (("0", "1 to 999 shards"), ("-1", "1 to 999"), ("500", "make sense here")):
+    for shards, why in (("0", "1 or more"), ("-1", "1 or more"), ("500", "make sense here")):
         done = honeyguide("crawl", folder, f"--shards={shards}")
         assert done.returncode == 2, done.stderr
         assert why in done.stderr
     assert honeyguide("crawl", folder, "--shards", 2, "-n", 5, "-q").returncode == 0
-    with pytest.raises(StoreError, match="has 2 shards"):
-        Collection(folder).crawl(pages=6)
+    assert Collection(folder).crawl(pages=6).progress.visits >= 6, "with as many shards as it has"
     one, other = folder / "shards" / "001", tmp_path / "other"
     shutil.copytree(folder, other)
     assert honeyguide("crawl", folder, "-n", 20, "-q").returncode == 0

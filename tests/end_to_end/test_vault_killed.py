@@ -26,8 +26,9 @@ number = database.fetch_one("SELECT count(*) FROM meta")[0]
 while True:
     with database.transaction():
         for _ in range(10):
-            database.execute("INSERT INTO meta VALUES(?, ?)", (f"{number:06}", "x" * (number %
-            5000))) number += 1
+            row = f"{number:06}", "x" * (number % 5000)
+            database.execute("INSERT INTO meta VALUES(?, ?)", row)
+            number += 1
     keeper.save(database)
     print(number, flush=True)
 """
