@@ -60,7 +60,7 @@ def test_a_line_is_masked_and_the_others_are_still_told(looking: Looking, watche
     assert all(text in said for text in ("Honey is sold here.", "Price: 15 EUR", "No bee is left."))
     dialog.get_by_role("button", name="Cancel").click()
     line.get_by_role("button", name="Mask this line").click()
-    page.get_by_text("Masked, and told no more: the line “Price: 15 EUR”").first.wait_for()
+    page.get_by_text("Masked, no longer reported: the line “Price: 15 EUR”").first.wait_for()
     looking.settled()
     differing = page.locator("table.diff").inner_text()
     assert "No bee is left." in differing
