@@ -105,12 +105,13 @@ class Link(NamedTuple):
 
     def with_yields(self, yields: LinkStats) -> Link:
         """The same link with what is known of links like it."""
-        return tuple.__new__(Link, (*self[:_YIELDS], yields, *self[_YIELDS + 1 :]))
+        return tuple.__new__(Link, (*self[:_YIELDS], yields))
 
 
 _PARENT = Link._fields.index("parent")
 _INLINKS = Link._fields.index("inlinks")
 _YIELDS = Link._fields.index("yields")
+assert len(Link._fields) == _YIELDS + 1, "Link.with_yields takes it for the last field"
 
 
 class Candidate(NamedTuple):

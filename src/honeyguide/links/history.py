@@ -260,7 +260,7 @@ class LinkHistory(NoOtherPlaces):
         """The same links, each with its statistics."""
         wider, judged_links = self._all.good / self._all.count, self._judged.named
         hosts: dict[str, _HostStats] = {}
-        found, new = [], tuple.__new__
+        found, new, with_yields = [], tuple.__new__, Link.with_yields
         for link in links:
             host = authority_of(link.url)
             if (known := hosts.get(host)) is None:
@@ -299,7 +299,7 @@ class LinkHistory(NoOtherPlaces):
                 lift if -MAX_SURPRISE < lift < MAX_SURPRISE else math.copysign(MAX_SURPRISE, lift),
                 0.0, 1.0, 0.0, neighbours,
             )  # fmt: skip
-            found.append(link.with_yields(new(LinkStats, values)))
+            found.append(with_yields(link, new(LinkStats, values)))
         return found if self._authority is None else self._authority.annotate_links(found)
 
     def pop_changed_links(self) -> list[Url]:
