@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test browser check fix docs lock clean bench-frontier bench-throughput bench-crash bench-harvest bench-ring bench-papers bench-house bench-stop bench-asking bench-prior bench-adaptation bench-watch bench-revisit bench-languages bench-language bench-categories bench-turkish bench-search bench-shards
+.PHONY: help demo test browser check fix docs lock clean bench-frontier bench-throughput bench-crash bench-harvest bench-verdicts bench-training bench-ring bench-papers bench-house bench-stop bench-asking bench-prior bench-adaptation bench-watch bench-revisit bench-languages bench-language bench-categories bench-turkish bench-search bench-shards bench-spam bench-dead-links
 .DEFAULT_GOAL := help
 
 help: ## what can be made here
@@ -64,6 +64,20 @@ bench-crash: $(READY) ## kill -9 and simulated power cuts at random instants (st
 bench-harvest: $(READY) ## strategies on recorded webs: make bench-harvest FOLDER=… (some 10 minutes)
 	@test -n "$(FOLDER)" || { echo "where are the recorded webs? make bench-harvest FOLDER=…"; exit 2; }
 	@$(BIN)/python bench/harvest.py "$(FOLDER)"
+
+bench-verdicts: $(READY) ## how right verdicts are, however a topic is told: make bench-verdicts FOLDER=… (an hour)
+	@test -n "$(FOLDER)" || { echo "where are the recorded webs? make bench-verdicts FOLDER=…"; exit 2; }
+	@$(BIN)/python bench/verdicts.py "$(FOLDER)" --half all --write
+
+bench-training: $(READY) ## how long training runs take, for the lab's simulated ones (minutes)
+	@$(BIN)/python bench/training_time.py
+
+bench-spam: $(READY) ## what a spam farm takes of a crawl, in eleven variants (half an hour)
+	@$(BIN)/python bench/spam.py
+
+bench-dead-links: $(READY) ## what dead links take of a crawl: make bench-dead-links FOLDER=… (an hour)
+	@test -n "$(FOLDER)" || { echo "where are the recorded webs? make bench-dead-links FOLDER=…"; exit 2; }
+	@$(BIN)/python bench/dead_links.py "$(FOLDER)"
 
 bench-ring: $(READY) ## CPU per page by station of the crawl loop and by strategy (a minute)
 	@$(BIN)/python bench/ring.py

@@ -46,6 +46,12 @@ to begin with, a budget of as many visits as there are relevant pages (webkb: 20
 relevant, at the time of the visit, that truly are. Each figure is the mean over {topics} topics of
 the mean over {draws} draws, with its 95 % interval (bootstrap over topics and draws); differences
 are of the same topics and seeds, and an interval without 0 is a difference.
+
+The figures of `chosen` are of the rule before the present one, which asks about both sides of the cut. On
+visited pages of twelve crawls (six subjects on which nothing was chosen, told by a sentence or by three good
+pages, 300 visits) with three rounds of ten questions, F1 of the pages that were not labelled went from .675
+to .799, .834 and .871 with the present rule, and to .808, .817 and .847 with the one before; 43 % and 42 %
+of the pages asked about were good ones. Whether this holds in crawls that ask as they go is not measured yet.
 """
 READING = {
     "hybrid_svm": """\

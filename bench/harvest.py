@@ -25,6 +25,7 @@ from honeyguide.lab.report import (
     build_report,
     markdown_table,
     score_strategies,
+    topic_name,
     write_report,
 )
 from honeyguide.lab.trials import CrawlTrial, TrialResult
@@ -147,6 +148,7 @@ def page(
         "  subject has articles.",
         f"- **webkb**: pages of computer science departments in 1997. Seeds: {homes} home pages;",
         "  budget: 200 visits. Relevant pages hardly ever link to relevant pages.",
+        "- On both, links to pages that were not recorded are taken out; [dead links](dead-links.md) has them.",
         "",
         "## All topics",
         "",
@@ -156,7 +158,7 @@ def page(
         *_adapting(measured),
     ]
     for name, table in found.topics.items():
-        some = next(row for row in measured if found.topic_name(row) == name)
+        some = next(row for row in measured if topic_name(row) == name)
         out += [f"## {some.topic} ({some.web})", ""]
         out += [f"{found.reach[name]} relevant pages in reach.", ""]
         out += [f"![]({PAGE.stem}/{name}.svg)", "", markdown_table(table, found)]

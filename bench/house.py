@@ -20,9 +20,15 @@ from typing import NamedTuple
 import webs
 
 from honeyguide import registry
-from honeyguide.api.chart import svg_chart
 from honeyguide.lab.compare import run_comparison
-from honeyguide.lab.report import ComparisonReport, build_report, markdown_table, recall_curves
+from honeyguide.lab.report import (
+    ComparisonReport,
+    build_report,
+    curves_svg,
+    markdown_table,
+    recall_curves,
+    topic_name,
+)
 from honeyguide.lab.trials import CrawlTrial, StartKnowledge, TrialResult, WebSpec
 from honeyguide.lab.variants import REFERENCE_STRATEGIES, parse_variant
 from honeyguide.models.link_model import FEATURE_GROUPS
@@ -213,16 +219,16 @@ def picture(part: Part, rows: Sequence[TrialResult], found: ComparisonReport) ->
         others = [name for name in shown if not name.startswith(f"{OURS},")]
         best = {name.rpartition(", from ")[2]: name for name in reversed(others)}
         shown = [*(begun(OURS, start) for start in STARTS), *(best[s] for s in STARTS if s in best)]
-    curves = recall_curves([row for row in rows if row.strategy in shown])
+    x, curves, over = recall_curves([row for row in rows if row.strategy in shown])
     ordered = {name: curves[name] for name in shown if name in curves}
-    return svg_chart(part.title, "% of the budget", "recall", ordered)
+    return curves_svg(part.title, "% of the budget", "recall", (x, ordered, over))
 
 
 def _by_topic(part: Part, found: ComparisonReport, rows: Sequence[TrialResult]) -> str:
     """Areas by topic: ours, the best of the others, and the oracle."""
     if part.name == "little":
         return _by_start(found, rows)
-    names = {ComparisonReport.topic_name(row): row.topic for row in rows}
+    names = {topic_name(row): row.topic for row in rows}
     out = ["| topic | honeyguide | best other | oracle |", "|---|---|---|---|"]
     for name, table in found.topics.items():
         areas = {line.strategy: line.area for line in table}
@@ -237,7 +243,7 @@ def _by_topic(part: Part, found: ComparisonReport, rows: Sequence[TrialResult]) 
 
 def _by_start(found: ComparisonReport, rows: Sequence[TrialResult]) -> str:
     """Areas by topic and start: ours / the best other."""
-    names = {ComparisonReport.topic_name(row): row.topic for row in rows}
+    names = {topic_name(row): row.topic for row in rows}
     out = [f"| topic | {' | '.join(STARTS)} |", "|---" * (1 + len(STARTS)) + "|"]
     for name, table in found.topics.items():
         cells = []
@@ -259,7 +265,7 @@ the keywords that these pages tell. Budget: 500 visits (200 on the departments' 
 web); seeds: 3 relevant pages, or the departments' home pages. The last column is the difference in area
 to the baseline on the same topics and seeds; an interval without 0 is a difference. `oracle` knows of
 every waiting link whether its page is relevant and takes a relevant one if there is any; it does not know
-what lies behind.
+what lies behind. On recorded webs, links to pages that were not recorded are taken out.
 
 The prior was learned on the embedded web and on synthetic webs of other plans (`bench/prior.py`), not on any
 web of this page. Settings were chosen on four school subjects (birds, health, space, food) and on the

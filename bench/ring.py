@@ -31,6 +31,7 @@ from honeyguide.frontier.order import make_order
 from honeyguide.lab.responses import LabResponder
 from honeyguide.lab.trials import WebSpec, open_web
 from honeyguide.lab.web import demo_files, load_demo_topics, without_scheme
+from honeyguide.links.dead_links import DeadLinks
 from honeyguide.links.history import LinkHistory
 from honeyguide.links.parent_pages import BestParent, MeanParent, ParentPlaces
 from honeyguide.links.ranking import LinkKnowledge, rerank_changed
@@ -45,6 +46,7 @@ from honeyguide.training.train import TrainingOptions, parse_kinds, train_model
 from honeyguide.types import (
     Candidate,
     Example,
+    Failure,
     Link,
     LinkStats,
     Page,
@@ -256,13 +258,14 @@ def _told(strategy: Strategy, asked: Sequence[Answered]) -> tuple[float, float]:
         made = kinds.get(habits.parent_score)
         ledger = BestParent() if made is None else made(neighbours=habits.uses_neighbours)
     fresh, ranking, again = replace(strategy), 0.0, 0.0  # type: ignore[type-var]
+    dead_links, gone = DeadLinks(), Failure("too_large")
     fresh.rank(asked[0].links)
     with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder), "crawl") as store:
         frontier = LinkFrontier(store.frontier_log, make_order("best", 1), now=0.0)
         for number, one in enumerate(asked, 1):
             began = process_time()
             ledger.record_page(Link(one.page.url, one.page.url), 0.5, one.links)
-            scores = rank_links(fresh, ledger, one.links)
+            scores = rank_links(fresh, ledger, one.links, dead_links=dead_links)
             ranking += process_time() - began
             frontier.push(map(Candidate, one.links, scores, scores))
             if number % COMMIT == 0:
@@ -273,8 +276,11 @@ def _told(strategy: Strategy, asked: Sequence[Answered]) -> tuple[float, float]:
                 continue
             began = process_time()
             (link,) = ledger.annotate_links((candidate.link,))
-            ledger.record_visit(Visit(link, 0.0, verdict=Verdict(0.6)))
-            rerank_changed(fresh, ledger, frontier)
+            visit = Visit(link, 0.0, verdict=Verdict(0.6))
+            visit = visit if number % 4 else Visit(link, 0.0, failure=gone)
+            ledger.record_visit(visit)
+            dead_links.record_visit(visit)
+            rerank_changed(fresh, ledger, frontier, dead_links=dead_links)
             again += process_time() - began
             frontier.finish(candidate, float(number), 0.0)
     return ranking, again

@@ -21,7 +21,8 @@ def schools(folder: Path) -> WebSpec:
     """An encyclopedia for schools, labelled by subject; the papers' studies crawl it as well.
 
     Its index pages, which list the subjects, are closed, and the line that prints an article's
-    subject is left out.
+    subject is left out. Links to pages that were not recorded are taken out, as on every recorded
+    web here: ``replace(schools(folder), closed=False)`` has them, dead.
     """
     return study_web(folder)
 
@@ -30,12 +31,13 @@ def webkb(folder: Path) -> WebSpec:
     """Pages of computer science departments, labelled by kind; it starts from their home pages."""
     files = (str(folder / "webkb-cornell-texas.jsonl.gz"),)
     homes = sorted(open_web(WebSpec("webkb", files)).responder.web.urls_labelled("department"))
-    return WebSpec("webkb", files, seeds=tuple(homes))
+    return WebSpec("webkb", files, closed=True, seeds=tuple(homes))
 
 
 def help_tr(folder: Path) -> WebSpec:
     """The help of an office suite, much of it in Turkish, labelled by module."""
-    return WebSpec("help-tr", (str(folder / "libreoffice-help-tr.jsonl.gz"),), language="tr")
+    files = (str(folder / "libreoffice-help-tr.jsonl.gz"),)
+    return WebSpec("help-tr", files, closed=True, language="tr")
 
 
 def made_tongues() -> WebSpec:

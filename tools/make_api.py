@@ -10,14 +10,14 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import honeyguide
 from honeyguide.api.tables import HarvestTable, ResultTable
 from honeyguide.api.watch import WatchList
-from honeyguide.studio.routes import api_table
+from honeyguide.studio.routes import Route
 from honeyguide.studio.serving import all_routes
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
@@ -159,6 +159,13 @@ def as_markdown(member: object) -> str:
     """Its docstring, without the marks of reStructuredText."""
     text = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", inspect.getdoc(member) or "").replace("``", "`")
     return re.sub(r"::\n", ":\n", text)
+
+
+def api_table(routes: Sequence[Route]) -> str:
+    """The routes as a Markdown table, for docs/reference/api.md."""
+    listed = sorted(routes, key=lambda route: (route.path, route.method))
+    rows = [f"| {route.method} | `{route.path}` | {route.summary} |" for route in listed]
+    return "\n".join(["| | path | what for |", "|---|---|---|", *rows])
 
 
 def main() -> int:

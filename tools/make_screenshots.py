@@ -17,11 +17,11 @@ from tests.browser.keyboard import label
 from tests.browser.looking import Looking, visitors, watched
 from tests.browser.served import Studio, searching, studio
 from tests.end_to_end.crawling import collection, honeyguide
+from tests.lab_thread import serve_in_thread
 from tests.site.server import Site
 
 from honeyguide.lab.responses import ServingOptions
 from honeyguide.lab.search_engine import LAB_ENGINE_URL, make_lab_engine
-from honeyguide.lab.server import serve_in_thread
 from honeyguide.lab.web import load_demo_web
 
 FOLDER = Path(__file__).parents[1] / "docs" / "how-to" / "studio"

@@ -82,7 +82,7 @@ HEAD = """\
 Made by `python -m bench.papers all FOLDER` (`make bench-papers FOLDER=…`); one of them on the screen,
 without a folder on the embedded web: `python -m bench.papers 000` (`001`, `004`). All on an
 encyclopedia of 2007 for schools, 4,654 articles, with its index closed by robots.txt and the line
-that prints an article's subject left out. An interval is a 95 % bootstrap over topics and draws;
+that prints an article's subject left out; links to pages that were not recorded are taken out. An interval is a 95 % bootstrap over topics and draws;
 of two topics, or of four, it is little more than their range. What we make of
 the figures is written by hand, for those that stand here. The code was still changing while they
 were measured: all crawls of one draw ran on the same code, but not all draws did.

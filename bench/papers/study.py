@@ -83,7 +83,7 @@ def study_web(folder: Path | None) -> WebSpec:
     path = folder / _ENCYCLOPEDIA
     if not path.exists():
         raise ConfigError(f"{folder} has no {_ENCYCLOPEDIA}; without a folder it is the demo web")
-    return WebSpec("schools", (str(path),), robots=_ROBOTS, strip=("h3#siteSub",))
+    return WebSpec("schools", (str(path),), robots=_ROBOTS, strip=("h3#siteSub",), closed=True)
 
 
 def run_jobs(

@@ -272,7 +272,7 @@ def simulate_watch(world: ChangingWeb, visits: float, gamma: float = GAMMA) -> S
     pages = [Url(f"http://site{i % 20}.example/pages/{i}") for i in range(len(world.rates))]
     number = {url: i for i, url in enumerate(pages)}
     end, now = world.days * DAY, 0.0
-    budget = WatchBudget(visits * len(pages) / 24, host_rest_s=0.0, shortest_s=60.0, longest_s=end)
+    budget = WatchBudget(visits * len(pages) / 24, shortest_s=60.0, longest_s=end)
     schedule, priors = Schedule(budget, now), RatePriors()
     beliefs: dict[Url, bytes] = {}
     for i, page in enumerate(pages):

@@ -144,7 +144,7 @@ class PooledRevisitFlow(RevisitFlow[Old, Found]):
             super()._take_changed(outcome, response)
             self._in_place.record_comparison(size, time.perf_counter() - began)
             return
-        now = self._clock()
+        now = self.clock()
         self._bodies.append((outcome, response, now))
         self._comparers.record_arrival(now)
         self._submit_bodies()
@@ -164,12 +164,12 @@ class PooledRevisitFlow(RevisitFlow[Old, Found]):
         loop = asyncio.get_running_loop()
         while self._bodies and len(self._futures) < self._comparers.count:
             outcome, response, came = self._bodies.popleft()
-            began = self._clock()
+            began = self.clock()
             self._comparers.record_start(began - came, began)
             page = outcome.page
             try:
-                old = self._old(page)
-                future = loop.run_in_executor(self._pool, self._compare, old, page, response)
+                old = self.old(page)
+                future = loop.run_in_executor(self._pool, self.compare, old, page, response)
             except Exception as error:  # noqa: BLE001 - a bug of ours, or the pool is gone
                 self._finish_comparison(outcome, error)
                 continue
@@ -182,7 +182,7 @@ class PooledRevisitFlow(RevisitFlow[Old, Found]):
         self._futures.discard(future)
         if future.cancelled():
             return
-        self._comparers.record_comparison(self._clock() - began)
+        self._comparers.record_comparison(self.clock() - began)
         error = future.exception()
         self._finish_comparison(outcome, error, None if error is not None else future.result())
         self._submit_bodies()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import ClassVar, Protocol, Self
+from typing import ClassVar, Protocol, Self, runtime_checkable
 
 from honeyguide import types
 
@@ -30,6 +30,14 @@ class Strategy(Protocol):
 
     def learn(self, examples: Sequence[types.Example]) -> Self:
         """A new, trained strategy; one that cannot learn returns itself."""
+
+
+@runtime_checkable
+class UnjudgedPageLearner(Protocol):
+    """A strategy whose verdicts also depend on visited pages that nobody judged."""
+
+    def learn_verdicts(self, examples: Sequence[types.Example]) -> Self:
+        """Like :meth:`Strategy.learn`, for verdicts only: links are ranked as before."""
 
 
 class Fetcher(Protocol):
@@ -63,6 +71,9 @@ class Frontier(Protocol):
         """The same for one that was not tried: the request was for robots.txt, or there was
         none."""
 
+    def reopen(self, urls: Iterable[types.Url]) -> None:
+        """Finished links wait again, as if they had never been tried."""
+
     def claim_host(self, host: str, now: float) -> float:
         """Claim a host without a candidate: 0 when claimed, else when to ask again."""
 
@@ -72,11 +83,21 @@ class Frontier(Protocol):
     def park_host(self, host: str, until: float) -> None:
         """No request to this host before that time (infinity: until a new time is set)."""
 
+    def put_back(self, candidate: types.Candidate, now: float) -> None:
+        """The candidate was not tried and waits as before; its host gives none until freed."""
+
+    def free_held(self, host: str) -> None:
+        """This host gives candidates again."""
+
     def rerank_all(self, rank: RankFunction) -> None:
         """Score all waiting links again, perhaps step by step."""
 
     def rerank_some(self, rank: RankFunction, urls: Sequence[types.Url], ahead: int) -> None:
         """Score these links again if they wait, and about so many of the best ones."""
+
+    def lower_scores(self, limit: RankFunction) -> None:
+        """Lower the scores of the best waiting links to these limits, until the best ones need
+        no change."""
 
     def wake_at(self) -> float | None:
         """When pop may next return something: a time, or None if nothing waits."""

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from honeyguide.types import Url
 
-_SUMMED = ("visits", "pages", "relevant", "failures", "waiting", "busy", "sites")
+_SUMMED = ("visits", "pages", "relevant", "failures", "copies", "waiting", "busy", "sites")
 
 
 Count = Annotated[int, Meta(ge=0, le=2**53)]
@@ -46,8 +46,12 @@ class RunStatus(msgspec.Struct, frozen=True):
     """Requests to a search engine in this run."""
     unanswered: str = ""
     """Why the last of these requests were not answered; '': the last one was."""
+    unlearned: Count = 0
+    """Labels and examples that no training run had yet."""
     ask_at: float | None = None
     """When the engine is asked again; None: not in this run."""
+    copies: Count = 0
+    """Pages that repeat another; they are never relevant."""
 
     @property
     def harvest(self) -> float:

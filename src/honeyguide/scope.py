@@ -31,18 +31,18 @@ class ScopeRules:
     def refusal_reason(self, url: Url) -> str:
         """Why this address is out of scope; '' if it is in scope."""
         if self.rule == "domain" and domain_of(host_of(url)) not in self.names:
-            return f"outside the seeds' domains ({_name_list(self.names)})"
+            return f"outside the seeds' domains ({_name_list(self.names)}; scope.rule)"
         if self.rule == "host" and _strip_www(host_of(url)) not in self.names:
-            return f"outside the seeds' hosts ({_name_list(self.names)})"
+            return f"outside the seeds' hosts ({_name_list(self.names)}; scope.rule)"
         if self.rule == "prefix" and not _host_and_path(url).startswith(tuple(self.names)):
-            return f"outside the seeds' folders ({_name_list(self.names)})"
+            return f"outside the seeds' folders ({_name_list(self.names)}; scope.rule)"
         for pattern in self.exclude:
             if pattern.search(url):
-                return f"excluded by the pattern {pattern.pattern!r}"
+                return f"excluded by the pattern {pattern.pattern!r} (scope.exclude)"
         for pattern in self.include:
             if pattern.search(url):
                 return ""
-        return "matches none of the include patterns" if self.include else ""
+        return "matches none of the include patterns (scope.include)" if self.include else ""
 
 
 def make_scope(

@@ -262,6 +262,13 @@ class Visit(NamedTuple):
     moved: Url | None = None
     """Target of a redirect."""
     failure: Failure | None = None
+    unproven: bool = False
+    """Its site is on probation (links/host_trust.py)."""
+
+    def is_relevant(self, threshold: float) -> bool:
+        """Whether its page reaches the threshold, copies no other and need not prove itself."""
+        reached = self.verdict is not None and self.verdict.score >= threshold
+        return reached and self.duplicate is None and not self.unproven
 
     @property
     def was_requested(self) -> bool:
@@ -315,6 +322,11 @@ class StrategyTraits(NamedTuple):
     ``learn.teacher`` is none."""
     learned_fields: tuple[str, ...] = ()
     """Fields of plain numbers and words that training fills: no parameters in topic.toml."""
+    judges_in_chances: bool = False
+    """Its verdicts are meant as probabilities of the pages that the crawl visits."""
+    cut_parameter: str = ""
+    """The parameter that says which pages are relevant; where the topic sets it, the verdicts
+    that reach ``topic.threshold`` are, as published."""
 
 
 @dataclass(frozen=True, slots=True)

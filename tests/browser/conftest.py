@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from honeyguide.lab.server import serve_in_thread
 from honeyguide.lab.web import RecordedWeb, load_demo_web
 from tests.browser.driving import browser, program
 from tests.browser.hostile import HostileSite
 from tests.browser.looking import Looking, visitors, watched
 from tests.browser.served import Studio, fill, studio
 from tests.conftest import opened
+from tests.lab_thread import serve_in_thread
 
 
 @pytest.fixture(scope="package")

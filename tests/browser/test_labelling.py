@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from honeyguide.lab.responses import ServingOptions
-from honeyguide.lab.server import serve_in_thread
 from honeyguide.lab.web import RecordedWeb
 from honeyguide.store.store import Store
 from tests.browser.keyboard import label
 from tests.browser.looking import Looking
 from tests.browser.served import searching
 from tests.browser.test_screens import SCREENS
+from tests.lab_thread import serve_in_thread
 
 ROOT = Path(__file__).parents[2]
 

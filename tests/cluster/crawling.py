@@ -76,7 +76,7 @@ class Crawl:
         found = last_vault_entries(
             open_object_store(str(room)), sum(1 for _ in room.glob("shard-*"))
         )
-        return all(end["machine"] != machine and end["kind"] == "segment" for end in found)
+        return all(end and end.by != machine and end.kind == "segment" for end in found)
 
     def asked(self) -> list[web.Asked]:
         return web.read(self.log)

@@ -456,3 +456,18 @@ def test_deferring_counts_no_try(frontier: LinkFrontier) -> None:
     third = frontier.pop(2.0)
     assert third is not None
     assert third.tries == 1
+
+
+def test_a_held_host_gives_nothing_until_it_is_freed(reopen: Reopen) -> None:
+    frontier = LinkFrontier(reopen(), BestFirstOrder(), now=0.0)
+    frontier.push([link("http://a.example/1", 0.9), link("http://a.example/2", 0.8)])
+    frontier.push([link("http://b.example/1", 0.1)])
+    first = frontier.pop(0.0)
+    assert first is not None
+    frontier.put_back(first, 0.0)
+    assert [candidate.link.url for candidate in drain(frontier)] == ["http://b.example/1"]
+    assert len(frontier) == 2
+    assert frontier.wake_at() == inf
+    frontier.free_held("a.example")
+    found = [(candidate.link.url, candidate.tries) for candidate in drain(frontier, 9.0)]
+    assert found == [("http://a.example/1", 0), ("http://a.example/2", 0)]

@@ -241,7 +241,7 @@ def test_learning_outside_a_crawl(site: Site, tmp_path: Path) -> None:
     assert done.live
     assert done.generation == before + 1
     assert "examples" in done.note
-    assert steps[:2] == ["reading pages and labels", "learning"]
+    assert steps[:2] == ["reading pages and labels", f"learning from {len(good)} labels"]
     assert bees.generations()[-1].live
     again = bees.learn()
     assert (again.generation, again.live) == (None, False)

@@ -11,12 +11,12 @@ from honeyguide.api.create import create
 from honeyguide.config.loading import parse_settings
 from honeyguide.lab.responses import LabResponder
 from honeyguide.lab.search_engine import LAB_ENGINE_URL, make_lab_engine
-from honeyguide.lab.server import serve_in_thread
 from honeyguide.lab.simulate import simulate_crawl
 from honeyguide.lab.synthetic.topology import parse_plan
 from honeyguide.lab.synthetic.web import SyntheticWeb
 from honeyguide.url import host_of
 from tests.end_to_end.crawling import journal
+from tests.lab_thread import serve_in_thread
 
 PLAN = "seed=7,hosts=30,pages=300,scattered=0.9,zipf=0.2,focus=0.9,mirrors=0,islands=0,languages=0"
 WEB = SyntheticWeb(parse_plan(PLAN))

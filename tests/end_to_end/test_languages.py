@@ -12,11 +12,11 @@ import pytest
 
 from honeyguide.api.create import create
 from honeyguide.errors import StoreError
-from honeyguide.lab.server import serve_in_thread
 from honeyguide.lab.synthetic.topology import parse_plan
 from honeyguide.lab.synthetic.web import SyntheticWeb
 from tests.commands import Told
 from tests.end_to_end.crawling import honeyguide, journal, start
+from tests.lab_thread import serve_in_thread
 
 WEB = SyntheticWeb(parse_plan("seed=5,pages=3000,hosts=12,languages=0.7"))
 """Of its pages, about a fifth is in Turkish."""

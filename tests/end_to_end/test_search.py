@@ -15,10 +15,10 @@ import pytest
 from honeyguide.api.create import create
 from honeyguide.errors import StoreError
 from honeyguide.lab.search_engine import LAB_ENGINE_URL, make_lab_engine
-from honeyguide.lab.server import serve_in_thread
 from honeyguide.lab.web import RecordedResponse, RecordedWeb
 from honeyguide.store.store import Store
 from tests.end_to_end.crawling import honeyguide, journal, start
+from tests.lab_thread import serve_in_thread
 
 PAGES = 60
 KILLS = 8

@@ -13,10 +13,10 @@ from honeyguide.api.create import create
 from honeyguide.config.loading import parse_settings
 from honeyguide.config.settings import Settings
 from honeyguide.lab.responses import LabResponder
-from honeyguide.lab.server import serve_in_thread
 from honeyguide.lab.simulate import simulate_crawl
 from honeyguide.lab.web import load_demo_topics, load_demo_web
 from tests.end_to_end.crawling import journal
+from tests.lab_thread import serve_in_thread
 
 PAGES = 80
 

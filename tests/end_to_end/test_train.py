@@ -237,8 +237,8 @@ def test_a_stopped_save_leaves_nothing_half(
 
 
 def test_a_lab_is_asked(labelled: Path, tmp_path: Path, told: Told) -> None:
-    from honeyguide.lab.server import serve_in_thread
     from honeyguide.lab.web import RecordedResponse, RecordedWeb, gzip_bytes
+    from tests.lab_thread import serve_in_thread
 
     out = tmp_path / "model"
     assert told("train", labelled, "-o", out, "--kind", "linear", "--folds", 0).code == 0

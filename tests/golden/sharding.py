@@ -13,19 +13,19 @@ from typing import Any
 
 import honeyguide
 from honeyguide import Collection
-from honeyguide.lab.server import serve_in_thread
 from honeyguide.lab.synthetic.topology import parse_plan
 from honeyguide.lab.synthetic.web import SyntheticWeb
 from tests.golden.reading import Row, database, rows
+from tests.lab_thread import serve_in_thread
 
 _PLAN = (
     "seed=9,hosts=8,pages=80,topics=borg+sqlite,traps=0,errors=0,zipf=0.4,mirrors=0.1,"
     "near_copies=0.1"
 )
-COMPARED = ("url", "verdict", "relevant", "status", "failure", "moved", "title",
+COMPARED = ("url", "verdict", "status", "failure", "moved", "title",
          "language", "text_digest", "body_size", "reasons", "final", "media_type")  # fmt: skip
 """What does not follow from the order of the visits, for which two processes race; ``copy_of``
-does follow from it: of two like pages the later one is the copy."""
+does follow from it: of two like pages the later one is the copy, and copies are not relevant."""
 
 
 @cache

@@ -244,7 +244,7 @@ def visit(
     """Crawl in simulated time; ``settings`` in place of the case's own."""
     folder.mkdir(exist_ok=True)
     hosts = web_of(case.web)
-    slow = hosts.host_latency if case.latency and isinstance(hosts, SyntheticWeb) else lambda _: 0.0
+    slow = hosts.host_latency if case.latency and isinstance(hosts, SyntheticWeb) else lambda _: 1.0
     simulate_crawl(
         folder,
         settings or parse_settings(tables_of(case)),

@@ -17,6 +17,7 @@ import pytest
 
 from honeyguide.api.collection import Collection
 from honeyguide.cluster.messages import (
+    ExitRequest,
     ShardPlan,
     ToCoordinator,
     ToShard,
@@ -123,7 +124,7 @@ class Stage:
         await asyncio.gather(self.story, return_exceptions=True)
         # One that was told to stop and then cut off waits for a word that it cannot hear.
         for host in (*self.hosts.values(), *self.gone):
-            host.leave()
+            host.receive_messages([encode_message(ExitRequest())])
         async with asyncio.timeout(60):
             await asyncio.gather(*self.lives.values(), *self.old)
         self.polling.cancel()

@@ -20,6 +20,7 @@ def report(visits: int, waiting: int, reason: str = "", next_at: float | None = 
     ("budget", "told", "says", "not_says"),
     [
         (100, report(100, 5), "honeyguide crawl birds --pages 200", "goes on"),
+        (10, report(400, 5), "honeyguide crawl birds --pages 800", "--pages 20 "),
         (
             100,
             report(40, 5, "you asked for it"),

@@ -10,6 +10,7 @@ import pytest
 
 from honeyguide.config.loading import parse_settings
 from honeyguide.crawl.rescore import overrule_verdicts, rescore_pages
+from honeyguide.languages.gate import judge_page
 from honeyguide.store.export import export_collection
 from honeyguide.store.store import Store
 from honeyguide.types import UNKNOWN_SCORE, Label, Url
@@ -137,3 +138,27 @@ def test_people_go_first_after_all_was_judged_anew(tmp_path: Path) -> None:
     assert (found[page].verdict or 0.0) >= 0.5, "the verdict says otherwise"
     assert not found[page].relevant
     agree(folder)
+
+
+def test_a_page_that_cannot_be_judged_again_keeps_its_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bug of ours on one stored page must not end a crawl, now and on every resume."""
+    folder = tmp_path / "birds"
+    web = birds()
+    crawl(folder, web, [address(0)], **ALONE)
+    bad, before = web.paths()[20], rows(folder)[web.paths()[20]].verdict
+
+    def judge(strategy: Any, page: Any, languages: Any) -> Any:
+        if page.url == bad:
+            raise ZeroDivisionError
+        return judge_page(strategy, page, languages)
+
+    monkeypatch.setattr("honeyguide.crawl.rescore.judge_page", judge)
+    settings = parse_settings({**ALONE, "topic": ALONE["topic"] | {"seeds": [address(0)]}})
+    result = rescore_pages(folder, settings)
+    assert result.pages == len([row for row in rows(folder).values() if row.has_page]) - 1
+    assert rows(folder)[bad].verdict == before
+    monkeypatch.setattr("honeyguide.crawl.rescore.judge_page", None)  # it fails on all of them
+    with pytest.raises(TypeError):
+        rescore_pages(folder, settings)

@@ -12,8 +12,7 @@ from honeyguide import registry
 from honeyguide.api.generations import use_generation
 from honeyguide.config.loading import parse_settings
 from honeyguide.crawl.from_settings import build_strategy
-from honeyguide.learning.gate import GateTrial
-from honeyguide.learning.trainer import LearningResult
+from honeyguide.learning.generation_builder import GateTrial, LearningResult
 from honeyguide.learning.worker_process import InProcessBackend
 from honeyguide.store.generations import pack_strategy, unpack_strategy
 from honeyguide.store.store import Store

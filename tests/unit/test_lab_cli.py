@@ -36,7 +36,7 @@ def small(tmp_path: Path) -> Path:
         for n in range(60):
             word = "bees" if n % 2 else "trains"
             links = "".join(f'<a href="/{(n + step) % 60}">{word}</a>' for step in (1, 2, 7))
-            row = {"url": f"http://w.example/{n}", "html": f"<title>{word} {n}</title>{links}"}
+            row = {"url": f"http://w.example/{n}", "html": f"<title>{word} {n}</title>{n}{links}"}
             file.write(json.dumps(row | {"labels": [word]}) + "\n")
     return path
 

@@ -27,6 +27,7 @@ from honeyguide.lab.trials import (
     WebSpec,
     distinctive_words,
     draw_topic,
+    open_web,
     trial_examples,
     trial_settings,
 )
@@ -163,11 +164,40 @@ def test_earlier_results_stay_valid(web: WebSpec) -> None:
     assert json.loads(replace(plain, start=StartKnowledge(good=5)).key) == [*facts, [0, 5, 0, 0.0]]
 
 
-def test_given_pages_do_not_count_and_dead_links_are_closed(web: WebSpec) -> None:
+def test_given_pages_do_not_count(web: WebSpec) -> None:
     result = run_trial(trial(web, "oracle"))
     # A budget as large as the topic, less the seeds; examples are only skipped if met.
     assert len(result.found) <= result.visits - 2
     assert result.found[-1] <= result.relevant <= 40 - 2 - 4
+
+
+def test_copies_count_once(tmp_path: Path) -> None:
+    path = tmp_path / "copies.jsonl.gz"
+    links = "".join(f'<a href="/{n}"></a>' for n in range(60))
+    with gzip.open(path, "wt") as file:
+        for n in range(60):
+            # 0 to 39 are about bees, and 20 to 39 repeat 0 to 19.
+            words = " ".join(random.Random(n % 20 if n < 40 else n).choices(BEES + OTHER, k=80))
+            row = {"url": f"http://w.example/{n}", "html": f"<title>{n}</title>{words}{links}"}
+            file.write(json.dumps(row | {"labels": ["bees"] * (n < 40)}) + "\n")
+    crawl = CrawlTrial(WebSpec("copies", (str(path),)), "bees", "oracle", 1, 60, 2, 4)
+    topic = draw_topic(crawl)
+    given = {int(url.rpartition("/")[2]) % 20 for url in (*topic.seeds, *topic.examples)}
+    oracle, breadth = (
+        run_trial(replace(crawl, strategy=name, budget=pages))
+        for name, pages in (("oracle", 24), ("breadth", 60))
+    )
+    left = 20 - len(given)
+    assert oracle.relevant == breadth.relevant == oracle.found[-1] == breadth.found[-1] == left
+    assert oracle.found[:left] == tuple(range(1, left + 1)), "no copy comes before an original"
+
+
+def test_dead_links_stay_unless_they_are_closed(web: WebSpec) -> None:
+    def links(spec: WebSpec) -> bytes:
+        return open_web(spec).responder.respond("w.example/0").body
+
+    assert b'<a href="/gone">gone</a>' in links(web)
+    assert b"<a>gone</a>" in links(replace(web, closed=True))
 
 
 def test_comparisons_are_resumed(web: WebSpec, tmp_path: Path) -> None:

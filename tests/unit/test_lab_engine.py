@@ -22,10 +22,10 @@ from honeyguide.lab.search_engine import (
     split_characters,
     to_fts_query,
 )
-from honeyguide.lab.server import serve_in_thread
 from honeyguide.lab.synthetic.topology import parse_plan
 from honeyguide.lab.synthetic.web import SyntheticWeb
 from honeyguide.lab.web import RecordedResponse, RecordedWeb, gzip_bytes, load_demo_web
+from tests.lab_thread import serve_in_thread
 
 HTML = (("Content-Type", "text/html; charset=utf-8"),)
 FILLER = "Nothing much is said here besides a few plain words that fill the line. "

@@ -19,13 +19,13 @@ from honeyguide.lab.search_engine import (
     LabSearchIndex,
     make_lab_engine,
 )
-from honeyguide.lab.server import serve_in_thread
 from honeyguide.lab.simulate import SIMULATION_START, LabFetcher, run_simulated
 from honeyguide.lab.web import RecordedResponse, RecordedWeb, gzip_bytes
 from honeyguide.search.engine import ResultPage
 from honeyguide.search.engines import make_engine, make_engine_fetcher
 from honeyguide.search.query import Query
 from honeyguide.types import Request, Url
+from tests.lab_thread import serve_in_thread
 
 HTML = (("Content-Type", "text/html; charset=utf-8"),)
 WEB = RecordedWeb(

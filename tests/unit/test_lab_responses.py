@@ -92,7 +92,7 @@ def test_aliases_redirect_where_there_is_no_page() -> None:
 
 def test_wrong_options_are_named() -> None:
     with pytest.raises(ConfigError, match="strip"):
-        ServingOptions(strip=("div > p",))
+        ServingOptions(strip=("div[",))
     with pytest.raises(ConfigError, match="error_rate"):
         ServingOptions(error_rate=2)
 

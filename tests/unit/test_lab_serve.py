@@ -10,8 +10,9 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from honeyguide.lab.responses import ServingOptions
-from honeyguide.lab.server import LabServer, serve_in_thread
+from honeyguide.lab.server import LabServer
 from honeyguide.lab.web import RecordedResponse, RecordedWeb, gzip_bytes
+from tests.lab_thread import serve_in_thread
 
 BODY = b"<p>hello" * 50
 HTML = (("Content-Type", "text/html"),)

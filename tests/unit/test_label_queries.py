@@ -13,9 +13,15 @@ from honeyguide import registry
 from honeyguide.config.loading import parse_settings
 from honeyguide.config.settings import Settings
 from honeyguide.learning.active_learning import LabelledText, UnlabelledPage, choose_questions
-from honeyguide.learning.label_queries import ask_for_labels, label_questions, unlabelled_rows
+from honeyguide.learning.label_queries import (
+    answer_gain,
+    ask_for_labels,
+    label_questions,
+    unlabelled_rows,
+)
 from honeyguide.store.labels import find_contradictions
 from honeyguide.store.store import Store
+from honeyguide.strategies.keyword import Keyword
 from honeyguide.types import Label, Url
 from tests.unit.crawling import FakeWeb, crawl
 from tests.unit.test_training_feed import FINCH, SOUP, address, birds, is_finch
@@ -39,7 +45,44 @@ def test_the_nearest_to_the_threshold_goes_first() -> None:
     pages = [UnlabelledPage(v, f"{FINCH} w{n}") for n, v in enumerate((0.02, 0.95, 0.6, 0.3))]
     assert places(pages, [], 1) == [2]
     assert places(pages, [], 1, threshold=0.3) == [3]
-    assert choose_questions(pages, [], 1)[0].why == "unsure"
+    assert [question.why for question in choose_questions(pages, [], 2)] == ["above", "below"]
+
+
+def test_half_of_the_questions_are_about_both_sides_of_the_cut() -> None:
+    """Also where all verdicts are near 0 or 1, and far more pages are left out than kept."""
+    pages = [UnlabelledPage(0.98 + 0.001 * n, f"yes{n} really{n} " * 5) for n in range(10)]
+    pages += [UnlabelledPage(0.0002 * n, f"no{n} never{n} " * 5) for n in range(90)]
+    asked = choose_questions(pages, [], 16)
+    kept = [question for question in asked if pages[question.place].verdict >= 0.5]
+    assert 6 <= len(kept) <= 9
+    reasons = [question.why for question in asked]
+    assert reasons.count("above") == 4
+    assert reasons.count("below") == 6
+    assert all(pages[q.place].verdict > 0.01 for q in asked if q.why == "below")
+
+
+def test_pages_of_a_template_are_asked_about_once() -> None:
+    template = "menu shop basket contact imprint privacy terms help login register " * 9
+    pages = [UnlabelledPage(0.5 + 0.001 * n, f"{template} w{n}") for n in range(30)]
+    pages += [UnlabelledPage(0.9, f"{FINCH} {n} f{n} g{n} " * 3) for n in range(3)]
+    pages += [UnlabelledPage(0.1, f"{SOUP} {n} s{n} t{n} " * 3) for n in range(3)]
+    asked = places(pages, [], 5)
+    assert sum(place < 30 for place in asked) <= 1
+
+
+def test_questions_are_spread_over_sites() -> None:
+    pages = [UnlabelledPage(0.6, f"x{n} y{n} z{n} " * 4, "large.org") for n in range(40)]
+    pages += [UnlabelledPage(0.6, f"a{n} b{n} c{n} " * 4, f"{n}.org") for n in range(10)]
+    asked = places(pages, [], 10)
+    assert len({pages[place].site for place in asked}) >= 5
+
+
+def test_a_typical_page_stands_for_many() -> None:
+    pages = [UnlabelledPage(0.2, f"{TRAIN} t{n} u{n} v{n}") for n in range(20)]
+    pages += [UnlabelledPage(0.2, f"alone{n} odd{n} rare{n} " * 3) for n in range(10)]
+    (first,) = choose_questions(pages[::-1], [], 1, labels=7)
+    assert first.why == "typical"
+    assert first.place >= 10
 
 
 def test_a_batch_is_spread() -> None:
@@ -56,18 +99,18 @@ def test_what_is_like_a_labelled_page_is_not_asked_again() -> None:
     assert places(pages, [LabelledText(FINCH + "one", 1.0)], 1) == [1]
 
 
-def test_one_in_five_is_a_sure_yes_and_one_a_sure_no_like_the_good_ones() -> None:
-    pages = [UnlabelledPage(0.5 + 0.01 * n, f"middle{n} text{n} " * 5) for n in range(8)]
+def test_one_in_eight_is_a_sure_yes_and_one_a_sure_no_like_the_good_ones() -> None:
+    pages = [UnlabelledPage(0.46 + 0.01 * n, f"middle{n} text{n} " * 5) for n in range(12)]
     pages += [UnlabelledPage(0.97, f"yes{n} really{n} " * 5) for n in range(3)]
     pages += [UnlabelledPage(0.01, f"no{n} never{n} " * 5) for n in range(3)]
-    pages.append(UnlabelledPage(0.02, FINCH))
+    pages.append(UnlabelledPage(0.02, FINCH + "lake shore boat river canoe"))
     told = [LabelledText(FINCH + "nest", 1.0), LabelledText(SOUP, 0.0)]
-    asked = choose_questions(pages, told, 5)
+    asked = choose_questions(pages, told, 8)
     kinds = {question.why: question.place for question in asked}
     assert [question.why for question in asked].count("sure") == 1
     assert pages[kinds["sure"]].verdict >= 0.57
     assert kinds["missed"] == len(pages) - 1
-    one_by_one = [choose_questions(pages, told, 1, labels=n)[0].why for n in range(5)]
+    one_by_one = [choose_questions(pages, told, 1, labels=n)[0].why for n in range(8)]
     assert one_by_one.count("sure") == one_by_one.count("missed") == 1, "also one at a time"
 
 
@@ -86,8 +129,7 @@ def test_it_says_why() -> None:
         UnlabelledPage(0.5, FINCH + "nest"),
         UnlabelledPage(0.2, SOUP),
     ]
-    assert whys(seen, [], 1) == ["unsure"], "nothing is strange before anything is labelled"
-    assert choose_questions(seen, [LabelledText(FINCH, 1.0)], 1) == [(2, "strange")]
+    assert whys(seen, [], 2) == ["above", "below"]
 
 
 def test_nothing_to_ask_about() -> None:
@@ -197,6 +239,39 @@ def test_verdicts_of_an_earlier_generation_are_given_anew(tmp_path: Path) -> Non
         asked = label_questions(store, topic(**tables), 6)
     assert asked
     assert all(question.relevant == is_finch(question.row.url) for question in asked)
+
+
+def test_what_answers_brought_is_told(tmp_path: Path) -> None:
+    crawl(tmp_path, birds(), [address(0)], crawl={"pages": 30, "concurrency": 1})
+    with Store.open(tmp_path, "write") as store:
+        assert answer_gain(store) is None, "nobody has answered"
+        rows = list(store.visits.iter_visits(page=True))
+        finches = sum(is_finch(row.url) for row in rows[4:])
+        now = rows[-1].at
+        number = store.generations.next_number()
+        store.generations.save(number, "keyword", Keyword(keywords=("finch",)), "", now)
+        store.labels.add([Label(row.url, 0.0, "ada", now + 10) for row in rows[:4]])
+        waiting = answer_gain(store)
+        assert waiting is not None
+        assert (waiting.answers, waiting.waiting) == (4, 4)
+        assert "Nothing has learned" in str(waiting)
+        other = Keyword(keywords=("soup",))
+        store.generations.save(number + 1, "keyword", other, "", now + 20)
+        gain = answer_gain(store)
+        assert gain is not None
+        assert gain.waiting == 0
+        assert 0 < gain.went_out <= finches
+        assert gain.pages == len(rows) - 4
+        assert (
+            f"{gain.came_in} of {gain.pages} other pages came in, {gain.went_out} went out"
+            in str(gain)
+        )
+        store.labels.add([Label(rows[5].url, 0.0, "ada", now + 30)])
+        later = answer_gain(store)
+        assert later is not None
+        assert "1 of them still wait" in str(later)
+        precise = gain._replace(expected_precision=0.8)
+        assert "about 80% of what is kept is right" in str(precise)
 
 
 def test_people_who_differ_are_told_apart() -> None:

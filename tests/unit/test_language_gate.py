@@ -102,7 +102,9 @@ def test_a_page_in_another_language_is_not_relevant_and_says_why() -> None:
     assert heard.detected_language == "de"
     assert (verdict.score, verdict.ungated) == (0.0, plain.score)
     assert plain.score > 0.5
-    assert verdict.reasons[0] == Reason("written in German, not in Turkish", -round(plain.score, 4))
+    assert verdict.reasons[0] == Reason(
+        "written in German, not in Turkish (topic.language)", -round(plain.score, 4)
+    )
     assert verdict.reasons[1:] == plain.reasons, "what it is about is still told"
 
 
@@ -143,7 +145,7 @@ def test_a_language_that_nobody_hears_is_taken_from_the_declaration() -> None:
     assert languages.judge(Breadth(), declared)[1] == Verdict(1.0)
     _, verdict = languages.judge(Breadth(), Page(HOME, text=GERMAN, language="de"))
     assert verdict.score == 0.0
-    assert verdict.reasons[0].what == "written in German, not in Yiddish"
+    assert verdict.reasons[0].what == "written in German, not in Yiddish (topic.language)"
     assert languages.judge(Breadth(), Page(HOME))[1].score == 1.0
 
 
@@ -241,7 +243,7 @@ def test_other_languages_are_kept_apart_and_counted(tmp_path: Path) -> None:
     assert (apart.tongue, apart.verdict, apart.relevant) == ("de", 0.0, 0)
     assert apart.ungated is not None
     assert apart.ungated > 0.5
-    assert apart.verdict_reasons[0].what == "written in German, not in Turkish"
+    assert apart.verdict_reasons[0].what == "written in German, not in Turkish (topic.language)"
     assert report.progress.foreign == {"de": 4}
     with Store.open(tmp_path, "read") as store:
         assert "Bienen" in store.visits.page_text(apart.id)[1], "its words are kept"

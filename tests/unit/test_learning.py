@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from dataclasses import dataclass, replace
 from io import BytesIO
 from itertools import pairwise
@@ -12,14 +14,20 @@ from typing import Any, ClassVar, Self
 import pytest
 
 from honeyguide.errors import ModelError
-from honeyguide.learning.example_pool import ExamplePool
-from honeyguide.learning.gate import DriftAlarm, LabelHoldout, run_trial
+from honeyguide.learning.generation_builder import (
+    ExamplePool,
+    GenerationBuilder,
+    LabelHoldout,
+    run_trial,
+)
 from honeyguide.learning.teachers import AllVisitsTeacher, make_teacher
-from honeyguide.learning.trainer import GenerationBuilder, Trainer
+from honeyguide.learning.training_feed import DriftAlarm, Trainer
 from honeyguide.learning.worker_process import (
     _SIZE,
     InProcessBackend,
+    LearningRequest,
     WorkerProcessBackend,
+    _frame_message,
     _serve_requests,
 )
 from honeyguide.store.generations import pack_strategy, unpack_strategy
@@ -483,3 +491,14 @@ def test_a_parent_that_dies_while_it_writes_is_the_end(given: bytes) -> None:
     answers = BytesIO()
     _serve_requests(False, BytesIO(given), answers)
     assert answers.getvalue() == b""
+
+
+def test_a_parent_that_was_killed_is_told_no_traceback() -> None:
+    """Whoever ends a crawl by force has its terminal still."""
+    worker = [sys.executable, "-P", "-m", "honeyguide.learning.worker_process", "0"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(worker, **pipes) as process:  # type: ignore[call-overload]
+        process.stdout.close()
+        process.stdin.write(_frame_message(LearningRequest({}, [], "none", "none", b"")))
+        process.stdin.close()
+        assert process.stderr.read() == b""

@@ -61,7 +61,7 @@ def test_fence_says_which_kind() -> None:
     assert fence.find_refusal(Link(Url("http://www.example.org/x"))) is None
     assert fence.find_refusal(Link(Url("http://other.org/"))) == (
         "scope",
-        "outside the seeds' hosts (example.org)",
+        "outside the seeds' hosts (example.org; scope.rule)",
     )
 
 

@@ -99,22 +99,25 @@ def test_accounts() -> None:
     assert "first" not in one.account_hash(b"1" * 16)
 
 
-def test_from_the_environment() -> None:
+def test_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = SearchSettings(key_env="HONEYGUIDE_K")
-    assert load_api_key(settings, environ={"HONEYGUIDE_K": " the-key\n"}).reveal() == "the-key"
-    assert not load_api_key(settings, environ={})
-    assert not load_api_key(SearchSettings(key_env=""), environ={"": "the-key"})
-    for bad in ("two\nlines-of-it", "tiny", "ünfit-key", "x" * 5000, "nul\0-key"):
+    assert not load_api_key(settings)
+    monkeypatch.setenv("HONEYGUIDE_K", " the-key\n")
+    assert load_api_key(settings).reveal() == "the-key"
+    assert not load_api_key(SearchSettings(key_env=""))
+    for bad in ("two\nlines-of-it", "tiny", "ünfit-key", "x" * 5000, "nul\x01-key"):
+        monkeypatch.setenv("HONEYGUIDE_K", bad)
         with pytest.raises(ConfigError, match="HONEYGUIDE_K: the key must be") as caught:
-            load_api_key(settings, environ={"HONEYGUIDE_K": bad})
+            load_api_key(settings)
         assert bad not in str(caught.value)
         assert caught.value.__cause__ is None
 
 
 @pytest.mark.parametrize("name", ["AWS_SECRET_ACCESS_KEY", "honeyguide_key", "XHONEYGUIDE_KEY"])
-def test_a_stranger_names_no_other_variable(name: str) -> None:
+def test_a_stranger_names_no_other_variable(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "the-secret")
     with pytest.raises(ConfigError, match="Keep the key in HONEYGUIDE_SEARCH_KEY") as caught:
-        load_api_key(SearchSettings(key_env=name), environ={name: "the-secret"})
+        load_api_key(SearchSettings(key_env=name))
     assert "the-secret" not in str(caught.value)
 
 
@@ -138,10 +141,12 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_from_a_file(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_from_a_file(
+    file: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settings = SearchSettings(key_file=str(file), key_env="HONEYGUIDE_K")
-    told = {"HONEYGUIDE_K": "other-key", "XDG_CONFIG_HOME": str(file.parents[1])}
-    assert load_api_key(settings, file.parents[2] / "c", told).reveal() == "file-key"
+    monkeypatch.setenv("HONEYGUIDE_K", "other-key")
+    assert load_api_key(settings, file.parents[2] / "c").reveal() == "file-key"
     assert caplog.text == ""
     file.chmod(0o644)
     assert load_api_key(settings).reveal() == "file-key"

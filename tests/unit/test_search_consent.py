@@ -171,8 +171,9 @@ def test_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
         raise RuntimeError("no home")
 
     monkeypatch.setattr(Path, "home", lost)
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     with pytest.raises(ConfigError, match="XDG_CONFIG_HOME"):
-        config_folder({})
+        config_folder()
 
 
 def test_what_cannot_be_written_is_told(tmp_path: Path, file: Path) -> None:

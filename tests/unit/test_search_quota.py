@@ -36,10 +36,14 @@ def account(
     return MonthlyQuota(path, "brave", ApiKey(key), most, time or Time(MARCH))
 
 
-def test_where_it_lies(tmp_path: Path) -> None:
-    assert state_file({"XDG_STATE_HOME": "/s"}) == Path("/s/honeyguide/spending.sqlite")
+def test_where_it_lies(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", "/s")
+    assert state_file() == Path("/s/honeyguide/spending.sqlite")
     usual = Path.home() / ".local/state/honeyguide/spending.sqlite"
-    assert state_file({}) == state_file({"XDG_STATE_HOME": "relative"}) == usual
+    monkeypatch.setenv("XDG_STATE_HOME", "relative")
+    assert state_file() == usual
+    monkeypatch.delenv("XDG_STATE_HOME")
+    assert state_file() == usual
 
 
 def test_a_month(home: Path) -> None:

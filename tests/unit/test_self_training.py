@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
-from honeyguide.learning.example_pool import ExamplePool, select_confident
-from honeyguide.learning.trainer import GenerationBuilder
+from honeyguide.learning.generation_builder import ExamplePool, GenerationBuilder
+from honeyguide.learning.self_training import select_confident
 from honeyguide.types import Example, Link, Page, StrategyTraits, Url, Verdict
 
 

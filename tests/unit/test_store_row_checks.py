@@ -301,6 +301,7 @@ def test_an_older_collection_gets_its_columns(folder: Path) -> None:
         folder,
         "ALTER TABLE visits DROP COLUMN topics; ALTER TABLE labels DROP COLUMN topic; "
         "ALTER TABLE visits DROP COLUMN tongue; ALTER TABLE visits DROP COLUMN ungated; "
+        "DROP INDEX visits_unproven; ALTER TABLE visits DROP COLUMN unproven; "
         "PRAGMA user_version = 2",
     )
     with pytest.raises(StoreError, match="older"):

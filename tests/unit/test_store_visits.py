@@ -19,9 +19,9 @@ def store(tmp_path: Path):
         yield opened
 
 
-def append(store: Store, *visits: Visit, threshold: float = 0.5) -> list[int]:
+def append(store: Store, *visits: Visit) -> list[int]:
     with store.transaction():
-        return store.append_visits(visits, threshold)
+        return store.append_visits(visits)
 
 
 def test_a_visit_comes_back_with_everything(store: Store) -> None:
@@ -69,15 +69,17 @@ def test_counts_agree_with_the_journal(store: Store) -> None:
     append(store, *visits[:9])
     append(store, *visits[9:], bad(1), bad(2, "dns"), copy(99, visits[0].link.url))
     counts = store.counter.read_counts()
-    assert (counts.visits, counts.pages, counts.relevant, counts.copies) == (23, 21, 11, 1)
+    assert (counts.visits, counts.pages, counts.relevant, counts.copies) == (23, 21, 10, 1), (
+        "a copy is not relevant"
+    )
     assert counts.failures == {"timeout": 1, "dns": 1}
     assert counts.hosts == 4
-    assert counts.harvest_rate == pytest.approx(11 / 23)
+    assert counts.harvest_rate == pytest.approx(10 / 23)
     assert counts.bytes == sum(row.size for row in store.visits.iter_visits())
     assert counts.first == visits[0].at
     assert counts.last == good(99).at
     assert counts.generations[1] == GenerationCount(9, 5)
-    assert store.counter.harvest_curve()[-1] == (23, 11)
+    assert store.counter.harvest_curve()[-1] == (23, 10)
     assert store.counter.harvest_curve()[8] == (9, 5)
     down = next(host for host in store.counter.top_hosts() if host.host == "down.example.org")
     assert (down.visits, down.relevant, down.failures) == (2, 0, 2)
@@ -109,9 +111,15 @@ def test_visits_are_filtered_and_streamed(store: Store) -> None:
 
 
 def test_the_threshold_decides_what_is_relevant(store: Store) -> None:
-    append(store, good(1, 0.6), threshold=0.7)
-    append(store, good(2, 0.7), threshold=0.7)
+    with store.transaction():
+        store.set_threshold(0.7)
+    append(store, good(1, 0.6))
+    append(store, good(2, 0.7))
     assert [row.relevant for row in store.visits.iter_visits()] == [0, 1]
+    with store.transaction():
+        store.set_threshold(0.6)
+    assert [row.relevant for row in store.visits.iter_visits()] == [1, 1]
+    assert store.counter.read_counts().relevant == 2
 
 
 def test_a_failed_transaction_leaves_nothing(store: Store) -> None:

@@ -170,12 +170,6 @@ def test_relevant_pages_enter_once(store: Store) -> None:
     store.watched.edit_page(url(4), state="removed")
     found = list(store.watched.pages_to_enter(0, said(store)))
     assert [row.url for row in found] == [url(1), url(5), url(7)]
-    assert [row.url for row in store.watched.pages_to_enter(0, said(store), copies=True)] == [
-        url(1),
-        url(5),
-        url(6),
-        url(7),
-    ]
     assert [row.url for row in store.watched.pages_to_enter(6, said(store))] == [url(7)]
     store.watched.add_pages((row.url for row in found), "crawl", NOW)
     assert list(store.watched.pages_to_enter(0, said(store))) == []

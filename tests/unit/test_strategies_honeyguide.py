@@ -124,20 +124,18 @@ def test_a_links_score_does_not_depend_on_its_neighbours(taught: Honeyguide) -> 
     assert together == [score for one in links for score in taught.rank((one,))]
 
 
-def test_people_go_before_its_own_verdicts() -> None:
-    """With enough good pages from people, its own sure verdicts do not teach the critic."""
-    strategy = replace(Honeyguide(), few=5)
+def test_its_own_verdicts_do_not_teach_the_page_model() -> None:
     wrong = [Example(link(f"w{n}"), page(f"w{n}", f"{BAD} {n}"), 1.0, "judge") for n in range(30)]
-    alone, misled = strategy.learn(examples()), strategy.learn([*examples(), *wrong])
+    alone, misled = (Honeyguide().learn([*examples(), *more]) for more in ((), wrong))
     assert alone.judge(page("y", BAD)).score == misled.judge(page("y", BAD)).score
-    few = replace(strategy, few=50)
-    believed = few.learn([*examples(), *wrong]).judge(page("y", BAD)).score
-    assert believed > alone.judge(page("y", BAD)).score + 0.1
 
 
-def test_the_same_examples_leave_the_critic_alone(taught: Honeyguide) -> None:
-    again = taught.learn([*examples(), *visits(3, "owl", "engine")])
-    assert again.page_machine is taught.page_machine
+def test_the_same_examples_leave_the_page_model_alone(taught: Honeyguide) -> None:
+    some = [*examples(), *visits(3, "owl", "engine")]
+    learned = taught.learn(some)
+    again = learned.learn([*some, *visits(3, "owl nest", "engine")])
+    assert again.page_machine is learned.page_machine
+    assert again.moved != learned.moved
 
 
 def test_one_kind_of_page_teaches_nothing() -> None:
@@ -227,8 +225,46 @@ def test_labels_add_to_what_keywords_say(count: int) -> None:
     assert learned.judge(alike).score > learned.judge(page("y", BAD)).score
 
 
-def test_many_good_pages_without_bad_ones_are_learned_from() -> None:
+def test_good_pages_and_unjudged_ones_are_enough() -> None:
+    """Nobody named a bad page; visits that nobody judged show what is common."""
     good = [e for e in examples() if e.target]
-    assumed = [Example(link(f"a{n}"), page(f"a{n}", f"{BAD} {n}"), 0.0, "judge") for n in range(4)]
-    learned = replace(Honeyguide(), few=3).learn([*good, *assumed])
+    strategy = Honeyguide()
+    assert strategy.learn([*good, *visits(9, "owl", "engine")]).page_machine is None
+    learned = strategy.learn([*good, *visits(12, "owl", "engine")])
     assert learned.judge(page("x", GOOD)).score > 0.5 > learned.judge(page("y", BAD)).score
+
+
+def test_of_a_description_the_words_of_the_seed_count() -> None:
+    """*Bird* names the topic, *eat* and *live* stand on every page about animals."""
+    bird = "bird wing eat live feather bird nest bird"
+    animals = [f"cow horse eat live eat live farm{n % 4} live" for n in range(40)]
+    machines = [f"engine wheel piston gear fuel{n % 4}" for n in range(40)]
+    texts = [bird, *(f"bird owl wing nest eat{n % 3}" for n in range(8)), *animals, *machines]
+    seen = [
+        Example(link(f"v{n}", channel="seed" if n == 0 else ""), page(f"v{n}", text), 0.5, "visit")
+        for n, text in enumerate(texts)
+    ]
+    stated = Honeyguide(description="Birds, where they live and what they eat")
+    learned = stated.learn_verdicts(seen)
+    bird_worth, live_worth, eat_worth = learned.term_worths
+    assert bird_worth == 1.0
+    assert max(live_worth, eat_worth) < 0.7
+    assert learned.judge(page("x", "bird nest owl wing")).score > 0.5
+    assert learned.judge(page("y", animals[0])).score < 0.5
+
+
+def test_a_word_of_the_topic_is_worth_no_more_than_all() -> None:
+    with pytest.raises(ModelError, match="worth"):
+        Honeyguide(keywords=("owl",), term_worths=(1.5,))
+
+
+def test_a_seed_without_any_stated_word_is_a_door() -> None:
+    """No page has the keyword: nothing is known of the topic, and the seed is no picture of it."""
+    kinds = (GOOD, BAD, "soup kettle onion salt boil broth", "castle king sword moat siege")
+    texts = [f"{kinds[n % 4]} word{n % 3}" for n in range(40)]
+    seen = [
+        Example(link(f"v{n}", channel="seed" if n == 0 else ""), page(f"v{n}", text), 0.0, "visit")
+        for n, text in enumerate(texts)
+    ]
+    learned = Honeyguide(keywords=("diabetes",)).learn_verdicts(seen)
+    assert learned.judge(page("x", GOOD)).score < 0.1

@@ -11,7 +11,7 @@ import pytest
 
 from honeyguide.lab.report import build_report, write_report
 from honeyguide.lab.trials import TrialResult
-from honeyguide.learning.gate import GateTrial
+from honeyguide.learning.generation_builder import GateTrial
 from honeyguide.store.store import Store
 from honeyguide.strategies.keyword import Keyword
 from tests.unit.store_visits import good

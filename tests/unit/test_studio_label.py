@@ -10,9 +10,8 @@ from urllib.parse import quote
 import pytest
 
 from honeyguide.api.generations import label_learning_curve
-from honeyguide.config.loading import parse_settings
 from honeyguide.crawl.live_status import LiveFrontier, LiveStatus, TopWaitingLink
-from honeyguide.learning.gate import GateTrial
+from honeyguide.learning.generation_builder import GateTrial
 from honeyguide.store.store import Store
 from honeyguide.strategies.keyword import Keyword
 from honeyguide.types import Label, Url
@@ -217,16 +216,13 @@ def test_what_labels_buy_is_said_as_far_as_it_is_known(client: Client) -> None:
 
 
 def test_the_trend_is_read_from_the_trials(tmp_path: Path) -> None:
-    settings = parse_settings(
-        {"topic": {"keywords": ["honey"]}, "fetch": {"contact": "a@example.org"}}
-    )
     with Store.open(tmp_path, "crawl") as store:
         for n in range(40):
             store.labels.add([Label(Url(f"https://a.org/{n}"), n % 2, "ada", float(n))])
         for number, (at, error) in enumerate(((9.5, 0.3), (19.5, 0.2), (39.5, 0.1))):
             note = f"12 good and 3 bad examples; {GateTrial(8, 0.31, error)}"
             store.generations.save(number, "keyword", Keyword(keywords=("honey",)), note, at)
-        found = label_learning_curve(store, settings)
+        found = label_learning_curve(store)
     assert [one.labels for one in found.tried] == [10, 20, 40]
     assert found.per_ten == pytest.approx(-0.0643, abs=1e-3)
     assert "0.300 to 0.100" in found.said

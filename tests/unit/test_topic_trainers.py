@@ -11,8 +11,8 @@ import pytest
 
 from honeyguide.config.loading import parse_settings
 from honeyguide.errors import ModelError
+from honeyguide.learning.generation_builder import LearningResult
 from honeyguide.learning.topic_trainers import MultiTopicLearner
-from honeyguide.learning.trainer import LearningResult
 from honeyguide.multi_topic import MultiTopicStrategy
 from honeyguide.store.store import Store
 from honeyguide.strategies.keyword import Keyword

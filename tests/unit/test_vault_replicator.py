@@ -33,7 +33,7 @@ def test_another_machine_goes_on_where_the_first_stopped(vault: Shaky, tmp_path:
     second = ShardReplicator.claim(vault, 3, "second")
     assert second.owner.epoch == 2
     assert second.owner.seconds_left()
-    restored = second.restore(tmp_path / "b", check=True)
+    restored = second.restore(tmp_path / "b")
     assert restored.entries == 2
     assert saved(tmp_path / "b") == told
     with opened(tmp_path / "b") as database:

@@ -262,7 +262,7 @@ def test_a_reader_that_went_away_is_no_exception() -> None:
 def test_the_feed_file_holds_what_the_store_holds(tmp_path: Path) -> None:
     path = tmp_path / "changes.xml"
     for form, start in (("atom", b"<feed"), ("rss", b"<rss")):
-        file = FeedFile(path, FeedHeader("t", "k"), lambda: [CHANGE], form)  # type: ignore[arg-type]
+        file = FeedFile(path, FeedHeader("t", "k"), lambda: [CHANGE], form == "rss")
         assert send(file).state == "sent"
         assert start in path.read_bytes()
     once = path.read_bytes()

@@ -6,6 +6,7 @@ from honeyguide.store.watch_list import WatchedRow
 from honeyguide.types import Failure, Url
 from honeyguide.watch import record
 from honeyguide.watch.compare.revisit_comparison import HealthFinding
+from honeyguide.watch.record import VisitedPage
 from honeyguide.watch.revisit_flow import DuePage, RevisitOutcome
 
 URL = Url("http://e.org/page")
@@ -26,7 +27,7 @@ def refused(at: float) -> RevisitOutcome[object]:
 def test_a_page_that_cannot_be_seen_for_days_is_told_of_once() -> None:
     row, was, told = ROW, None, []
     for day in range(1, 8):
-        made = record.record_failed(row, failed(day * DAY), was)  # type: ignore[arg-type]
+        made = VisitedPage(row, failed(day * DAY), b"", was).record_failed()  # type: ignore[arg-type]
         row, was = made.row, made.problem or was
         told += [made.change.detail] if made.change else []
     assert told == ["not seen for 3 days: timeout"]
@@ -36,12 +37,12 @@ def test_a_page_that_cannot_be_seen_for_days_is_told_of_once() -> None:
 def test_gone_and_moved_are_confirmed() -> None:
     for kind, detail in (("gone", "404"), ("moved", "http://e.org/there")):
         finding = HealthFinding(kind, detail)  # type: ignore[arg-type]
-        first = record.record_problem(ROW, refused(1.0), finding, None, 3)  # type: ignore[arg-type]
+        first = VisitedPage(ROW, refused(1.0), b"", None).record_problem(finding, 3)  # type: ignore[arg-type]
         assert first.change is None
-        again = record.record_problem(first.row, refused(2.0), finding, None, 3)  # type: ignore[arg-type]
+        again = VisitedPage(first.row, refused(2.0), b"", None).record_problem(finding, 3)  # type: ignore[arg-type]
         assert again.change is not None
         assert (again.change.kinds, again.change.significance) == ((kind,), 1.0)
-        third = record.record_problem(again.row, refused(3.0), finding, again.problem, 3)  # type: ignore[arg-type]
+        third = VisitedPage(again.row, refused(3.0), b"", again.problem).record_problem(finding, 3)  # type: ignore[arg-type]
         assert third.change is None, "told once"
         assert (third.row.state == "gone") is (kind == "gone")
 

@@ -15,17 +15,18 @@ from honeyguide.api import check_values
 from honeyguide.api.long_calls import ProgressOption, async_twin, blocking, show_progress
 from honeyguide.api.tables import HarvestTable, ResultTable, to_datetime
 from honeyguide.api.user_urls import resolve_url
-from honeyguide.config.loading import load_settings
+from honeyguide.config.loading import check_keep, load_settings
 from honeyguide.config.settings import Settings
-from honeyguide.errors import ConfigError
+from honeyguide.errors import ConfigError, HoneyguideError
 from honeyguide.learning import topics as several
 from honeyguide.multi_topic import topic_names
 from honeyguide.store.labels import TopicSelection
-from honeyguide.store.store import open_existing_store
+from honeyguide.store.store import Store, open_existing_store
 from honeyguide.store.visits import VisitRow
 from honeyguide.types import UNREQUESTED, Label
 
 if TYPE_CHECKING:
+    from honeyguide.api.advice import Advice
     from honeyguide.api.explain import Explanation
     from honeyguide.api.generations import GenerationComparison, GenerationSummary, LearnOutcome
     from honeyguide.api.labels import LabelOutcome
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
     from honeyguide.api.watch import WatchList
     from honeyguide.crawl.rescore import RescoreProgress, RescoreResult
     from honeyguide.crawl.status import CollectionStatus, Report
-    from honeyguide.learning.label_queries import LabelQueries, LabelQueryKind
+    from honeyguide.learning.label_queries import AnswerGain, LabelQueries, LabelQueryKind
+    from honeyguide.learning.relevance_cut import RelevanceCut
     from honeyguide.run_status import RunStatus, StatusObserver
     from honeyguide.search.query_planner import QuerySuggestions
     from honeyguide.store.change_feed import ChangeRow
@@ -126,6 +128,8 @@ class Collection:
             found = f"{now.relevant} relevant (harvest {now.harvest:.0%})"
             most = settings.crawl.pages
             share = min(1.0, now.visits / most) if most else None
+            if now.doing:
+                return now.doing, share
             return f"{now.visits} visits, {found}, {now.waiting} links waiting", share
 
         with show_progress(observer or progress, self.name, describe_status) as show:
@@ -229,7 +233,8 @@ class Collection:
         """Learn now from the labels that wait; a crawl that runs does so by itself.
 
         The new generation is tried on labels that were held back, as in a crawl. It ranks the
-        links of the next crawl; :meth:`judge` has it judge the pages that are here.
+        links of the next crawl; :meth:`judge` has it judge the pages that are here, and
+        :meth:`export` does so first.
         """
         from honeyguide.api.generations import learn_generation
         from honeyguide.crawl.signals import run_in_loop
@@ -238,6 +243,27 @@ class Collection:
             return run_in_loop(learn_generation(self.folder, self.settings, show))
 
     learn_async = async_twin(learn)
+
+    def learn_waiting(
+        self, announce: Callable[[str], None] = lambda _: None
+    ) -> LearnOutcome | None:
+        """:meth:`learn` if labels wait, else None. If it cannot learn now, ``announce`` is told why
+        and nothing is raised."""
+        from honeyguide.crawl.live_generation import count_labels
+        from honeyguide.learning.unlearned import find_unlearned
+
+        with open_existing_store(self.folder, "read") as store:
+            waiting = find_unlearned(store, self.settings).waiting
+        if not waiting:
+            return None
+        announce(f"learning from {count_labels(waiting)} …")
+        try:
+            outcome = self.learn(progress=False)
+        except HoneyguideError as error:
+            announce(f"not learned, so verdicts are without {count_labels(waiting)}: {error}")
+            return None
+        announce(str(outcome))
+        return outcome
 
     def limited_settings(self, pages: int | None, hours: float | None) -> Settings:
         """Its settings, with other limits for one run."""
@@ -256,11 +282,46 @@ class Collection:
         """How it stands; also while it is being crawled."""
         from honeyguide.crawl import status as standing
 
-        with open_existing_store(self.folder, "read") as store:
+        with self._open_settled() as store:
             found = standing.collection_status(store, self.settings, hosts)
             if not self.topics:
                 return found
             return replace(found, topics=several.relevant_per_topic(store, self.settings))
+
+    def keep(self, wish: str | float) -> None:
+        """Turn the dial ``topic.keep``: "strict", "balanced", "generous", or a precision such as
+        0.9. It counts at once, in a crawl that runs within a second."""
+        if not self.settings.topic.keep:
+            raise ConfigError(
+                "topic.threshold in topic.toml fixes which pages are kept; remove it to choose by "
+                "topic.keep"
+            )
+        check_keep(str(wish), "keep")
+        from honeyguide.api.topic_edit import change_topic_file
+        from honeyguide.crawl.rescore import settle_changed_cut
+
+        self.settings = change_topic_file(self.folder, {"topic": {"keep": wish}})
+        settle_changed_cut(self.folder, self.settings)
+
+    def relevance_cut(self, wish: str | float = "") -> RelevanceCut:
+        """Which verdicts are kept, and how many of these pages are expected to be right; or what
+        another wish than ``topic.keep`` would keep."""
+        from honeyguide.learning.relevance_cut import read_cut
+
+        if wish:
+            check_keep(str(wish), "keep")
+        with self._open_settled() as store:
+            return read_cut(store, str(wish))
+
+    def _open_settled(self) -> Store:
+        """The store to be read, once the dial's last change is in force."""
+        from honeyguide.crawl.rescore import settle_changed_cut
+
+        settle_changed_cut(self.folder, self.settings)
+        return open_existing_store(self.folder, "read")
+
+    def _selected_topics(self, threshold: float, only: str = "") -> TopicSelection | None:
+        return TopicSelection(self.topics, threshold, only) if self.topics else None
 
     def pages(self, *, relevant: bool | None = True, text: bool = False) -> ResultTable[VisitRow]:
         """The pages found, oldest first; ``text``: frames of them have the pages' texts, too.
@@ -269,15 +330,14 @@ class Collection:
         """
         from honeyguide.store.export import EXPORT_COLUMNS, export_rows
 
-        topics = TopicSelection(self.topics, self.settings.topic.threshold) if self.topics else None
-
         def read_rows() -> Iterator[VisitRow]:
-            with open_existing_store(self.folder, "read") as store:
+            with self._open_settled() as store:
                 yield from store.visits.iter_visits(relevant=relevant, page=True)
 
         def read_records() -> Iterator[dict[str, Any]]:
-            with open_existing_store(self.folder, "read") as store:
+            with self._open_settled() as store:
                 rows = store.visits.iter_visits(relevant=relevant, page=True)
+                topics = self._selected_topics(store.threshold)
                 for row in export_rows(store, rows, text=text, topics=topics):
                     yield row | {"at": datetime.fromisoformat(row["at"]) if row["at"] else None}
 
@@ -342,6 +402,28 @@ class Collection:
             scope = label_queries.LabelQueryScope(by, choice)
             return label_queries.ask_for_labels(store, self.folder, self.settings, count, scope)
 
+    def answer_gain(self, newest: int = 20) -> AnswerGain | None:
+        """What so many of the newest labels brought: pages that came in and that went out."""
+        from honeyguide.learning import label_queries
+
+        with open_existing_store(self.folder, "read") as store:
+            return label_queries.answer_gain(store, newest)
+
+    def advice(self, *, saved: bool = False) -> list[Advice]:
+        """What hinders the crawl and what mends it, the most pressing first; mostly nothing.
+        ``saved``: what was found last will do, if the topic has not changed."""
+        from honeyguide.api import advice as advice_
+
+        return advice_.find_advice(self.folder, self.settings, saved=saved)
+
+    def accept_advice(self, advice: Advice) -> None:
+        """Write into topic.toml what this advice changes; it counts from the next crawl on."""
+        from honeyguide.api import advice as advice_
+
+        written = load_settings(self.folder / "topic.toml")
+        advice_.accept_advice(self.folder, written, advice.proposal)
+        self.settings = load_settings(self.folder / "topic.toml")
+
     @overload
     def labels(self) -> ResultTable[Label]: ...
     @overload
@@ -376,22 +458,28 @@ class Collection:
         from honeyguide.api import generations as generations_
 
         with open_existing_store(self.folder, "read") as store:
-            return generations_.compare_generations(
-                store, one, other, self.settings.topic.threshold
-            )
+            return generations_.compare_generations(store, one, other)
 
     def judge(
-        self, told: RescoreProgress | None = None, *, progress: ProgressOption = None
+        self,
+        told: RescoreProgress | None = None,
+        *,
+        progress: ProgressOption = None,
+        as_is: bool = False,
+        announce: Callable[[str], None] = lambda _: None,
     ) -> RescoreResult:
-        """Judge all pages anew by the generation that decides now.
+        """Learn from labels that wait, then judge all pages anew by the generation that decides.
 
-        ``told`` is called with the pages done, and of how many; ``progress`` with both in one.
+        ``as_is``: without learning; ``announce`` is told what was learned. ``told`` is called
+        with the pages done, and of how many; ``progress`` with both in one.
         """
         from honeyguide.crawl import rescore
 
         def describe_status(done: tuple[int, int]) -> tuple[str, float | None]:
             return f"{done[0]} of {done[1]} pages judged", done[0] / max(1, done[1])
 
+        if not as_is:
+            self.learn_waiting(announce)
         show_ = progress if told is None else (lambda done: told(*done))
         with show_progress(show_, self.name, describe_status, interruptible=True) as show:
             return rescore.rescore_pages(
@@ -424,21 +512,29 @@ class Collection:
         progress: ProgressOption = None,
         topic: str = "",
         language: str = "",
+        as_is: bool = False,
+        announce: Callable[[str], None] = lambda _: None,
+        keep: str | float = "",
     ) -> ExportResult:
         """Write the relevant pages, or every visit, to a file; its ending says the format.
 
+        Labels that wait are learned first, and all pages judged again if labels were learned since
+        they were judged; ``as_is``: not so. ``announce`` is told what is done.
+
         ``topic``: only pages that are relevant for this one, of several. ``language``: only pages
-        in this one, or in ``all``; also where it is not among ``topic.language``.
+        in this one, or in ``all``; also where it is not among ``topic.language``. ``keep``: as
+        strict as this, instead of ``topic.keep``.
         """
         from honeyguide.store.export import export_collection
 
         several.resolve_topic(self.settings, topic)
         if language and language != "all":
             language_codes.check_language_code(language, "language")
-        threshold = self.settings.topic.threshold
-        wanted = TopicSelection(self.topics, threshold, topic) if self.topics else None
+        if not as_is:
+            self._update_verdicts(announce)
+        cut = self.relevance_cut(keep).threshold if keep else None
         with (
-            open_existing_store(self.folder, "read") as store,
+            self._open_settled() as store,
             show_progress(
                 progress, self.name, lambda rows: (f"{rows} rows", None), interruptible=True
             ) as show,
@@ -450,12 +546,26 @@ class Collection:
                 everything=everything,
                 text=text,
                 progress=show,
-                topics=wanted,
+                topics=self._selected_topics(cut or store.threshold, topic),
                 language=language,
-                threshold=threshold,
+                cut=cut,
             )
 
     export_async = async_twin(export)
+
+    def _update_verdicts(self, announce: Callable[[str], None]) -> None:
+        """Learn what waits, and judge all pages again if they were judged without it."""
+        from honeyguide.crawl.live_generation import OUTDATED_KEY
+
+        self.learn_waiting(announce)
+        with open_existing_store(self.folder, "read") as store:
+            outdated, pages = store.get_meta(OUTDATED_KEY), store.counter.read_counts().pages
+        if outdated:
+            announce(f"judging {pages} pages again by what the labels taught …")
+            try:
+                self.judge(as_is=True, progress=False)
+            except HoneyguideError as error:
+                announce(f"some verdicts are of a time before the newest labels: {error}")
 
 
 def _resolve_folder(folder: Path) -> Path:

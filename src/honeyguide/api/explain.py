@@ -11,14 +11,18 @@ from honeyguide.config.settings import Settings
 from honeyguide.crawl.from_settings import build_scope_filter
 from honeyguide.crawl.live_generation import load_readable_generation
 from honeyguide.crawl.process_page import SEED_LINK_SCORE
+from honeyguide.crawl.rescore import restore_host_trust
+from honeyguide.crawl.status import describe_failure
 from honeyguide.errors import ConfigError, ModelError
 from honeyguide.frontier.replay import LoggedLink, find_logged_link
 from honeyguide.languages.gate import build_language_gate
 from honeyguide.learning import topics
+from honeyguide.links.dead_links import DeadLinks
 from honeyguide.links.parent_pages import MeanParent
 from honeyguide.net.robots import RobotsCache
 from honeyguide.protocols import Strategy
 from honeyguide.search.query import parse_query
+from honeyguide.store.codec import pack_reasons
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
 from honeyguide.text.highlights import format_verdict, unstem_reasons
@@ -86,7 +90,8 @@ def explain_url(folder: Path, settings: Settings, text: str, now: float) -> Expl
     if url is None:
         raise ConfigError(f"{text!r} is not an http or https address")
     with Store.open(folder, "read") as store:
-        visits = tuple(store.visits.attempts_at(url))
+        tongue = settings.topic.keyword_language
+        visits = tuple(_put_words(store, row, tongue) for row in store.visits.attempts_at(url))
         waiting = None
         if not (visits and _is_over(visits[-1])):
             with store.frontier_log_for(url) as log:
@@ -102,12 +107,19 @@ def explain_url(folder: Path, settings: Settings, text: str, now: float) -> Expl
             waiting,
             (
                 *_score_reasons(store, link, generation, settings, untold),
+                *_dead_link_reasons(store, link),
                 *_language_reasons(store, settings, link),
             ),
             _path_from_seed(store, link),
             label.value if label else None,
             _finding_queries(store, url, link),
         )
+
+
+def _put_words(store: Store, row: VisitRow, language: str) -> VisitRow:
+    """The visit, with words of its page in place of the stems that reasons quote."""
+    text = store.visits.readable_text(row) if row.reasons else ""
+    return row._replace(reasons=pack_reasons(unstem_reasons(row.verdict_reasons, text, language)))
 
 
 def _answer_in_words(
@@ -123,18 +135,29 @@ def _answer_in_words(
         if last.failure and not last.final:
             return f"It failed ({last.failure}: {last.detail}) and will be tried again."
         if last.failure:
-            return f"It was not stored: {last.failure}: {last.detail}."
+            return f"It was not stored: {describe_failure(last.failure, last.detail)}."
         if last.moved:
             return f"It was fetched and redirects to {last.moved}."
         if last.verdict is None:
             return f"It was fetched for its links (HTTP {last.status}); such pages are not scored."
-        threshold = settings.topic.threshold
-        good = last.verdict >= threshold
+        threshold = store.threshold
+        good, copy = last.verdict >= threshold, ""
         words = {True: "relevant", False: "not relevant"}
         seed = "It is a seed; it" if last.channel == "seed" else "It"
         verdict = format_verdict(last.verdict, threshold)
         answer = f"{seed} was fetched and judged {words[good]}: {verdict}"
-        if bool(last.relevant) != good:
+        if last.copy_of and good:
+            good, copy = (
+                False,
+                f"; it is a copy of {last.copy_of}, so it does not count as relevant",
+            )
+        if last.unproven and good:
+            why = _distrust_reason(store, settings, last.link)
+            copy = "; its site is on probation, so it does not count as relevant"
+            good, copy = False, f"{copy}: {why}" if why else copy
+        if bool(last.relevant) == good:
+            answer += copy
+        else:
             answer += f"; a person labelled it otherwise, so it counts as {words[not good]}"
         return f"{answer}."
     if refusal := build_scope_filter(settings).find_refusal(Link(url)):
@@ -142,7 +165,9 @@ def _answer_in_words(
         return f"It is not fetched: {why} ({'a trap rule' if kind == 'trap' else 'scope'})."
     if waiting is not None:
         score = f"{waiting.queued:.2f}"
-        return f"It waits in the frontier; its score was {score} when it was found."
+        answer = f"It waits in the frontier; its score was {score} when it was found."
+        why = _distrust_reason(store, settings, waiting.link)
+        return f"{answer} Its site is on probation: {why}." if why else answer
     robots = RobotsCache()
     for entry in store.robots.iter_fresh(now):
         robots.restore_entry(*entry)
@@ -205,6 +230,15 @@ def _finding_queries(store: Store, url: Url, link: Link | None) -> tuple[Finding
     return tuple(found.values())
 
 
+def _dead_link_reasons(store: Store, link: Link | None) -> tuple[Reason, ...]:
+    """What became of links like it, by all that is known now."""
+    if link is None or link.channel in ("seed", "example"):
+        return ()
+    dead_links = DeadLinks()
+    dead_links.restore(store)
+    return dead_links.explain_chance(link)
+
+
 def _language_reasons(store: Store, settings: Settings, link: Link | None) -> tuple[Reason, ...]:
     """Which language it was thought to lead to, by all that is known now."""
     languages = build_language_gate(settings)
@@ -212,6 +246,16 @@ def _language_reasons(store: Store, settings: Settings, link: Link | None) -> tu
         return ()
     languages.restore(store)
     return languages.explain_chance(link)
+
+
+def _distrust_reason(store: Store, settings: Settings, link: Link) -> str:
+    """Why the site of a link gets a small share of the visits; '' if it does not."""
+    trust = restore_host_trust(store, settings)
+    if trust is None:
+        return ""
+    for _, label in store.labels.effective_after():
+        trust.add_label(label)
+    return trust.why_waiting(link)
 
 
 def _is_over(row: VisitRow) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_right
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -13,13 +14,13 @@ from typing import NamedTuple
 from honeyguide import registry
 from honeyguide.config.settings import Settings
 from honeyguide.crawl.from_settings import build_strategy
-from honeyguide.crawl.live_generation import choose_generation, save_new_generation
-from honeyguide.crawl.rescore import VerdictCorrector
+from honeyguide.crawl.live_generation import choose_generation, count_labels, save_new_generation
+from honeyguide.crawl.rescore import VerdictCorrector, settle_cut
 from honeyguide.crawl.status import CrawlTally
 from honeyguide.crawl.stopping import restore_coverage
-from honeyguide.errors import ConfigError, ModelError
+from honeyguide.errors import CollectionLocked, ConfigError, ModelError
 from honeyguide.learning import topics
-from honeyguide.learning.gate import (
+from honeyguide.learning.generation_builder import (
     ERROR_TOLERANCE,
     HELD_BACK_NOTE,
     MIN_LABELS,
@@ -89,11 +90,10 @@ def was_held_back(generation: GenerationRow) -> bool:
     return generation.note.startswith(HELD_BACK_NOTE)
 
 
-def compare_generations(
-    store: Store, one: int, other: int, threshold: float
-) -> GenerationComparison:
+def compare_generations(store: Store, one: int, other: int) -> GenerationComparison:
     """Judge the same pages by two generations, here and now."""
     first, second = (_load_generation(store, number) for number in (one, other))
+    threshold = store.threshold
     labels = {label.url: label.value for _, label in store.labels.effective_after()}
     labelled: list[Example] = []
     moved: list[VerdictChange] = []
@@ -163,7 +163,7 @@ def _load_generation(store: Store, number: int) -> Strategy:
 
 
 class LearnOutcome(NamedTuple):
-    """What came of learning."""
+    """What came of learning; as a string, in words."""
 
     generation: int | None
     """The new generation's number; None: there is none."""
@@ -171,6 +171,16 @@ class LearnOutcome(NamedTuple):
     """Whether it decides from now on; the gate holds back one that is worse."""
     note: str
     """What it learned from and how it did on labels that were held back, or why there is none."""
+    labels: int = 0
+    """Labels and examples that were new to it."""
+
+    def __str__(self) -> str:
+        labels = count_labels(self.labels)
+        if self.generation is None:
+            return f"Nothing learned from {labels}: {self.note}" if self.labels else self.note
+        if self.live:
+            return f"Generation {self.generation} is active; it learned from {self.note}"
+        return f"Generation {self.generation} is not active; it learned from {labels}; {self.note}"
 
 
 async def learn_generation(
@@ -191,30 +201,35 @@ async def learn_generation(
         raise ConfigError(f"the strategy {settings.crawl.strategy!r} does not learn")
     files = topics.load_all_example_files(folder, settings)
     observer("reading pages and labels")
-    with Store.open(folder, "crawl", settings.store) as store:
+    with ExitStack() as closing:
+        try:
+            store = closing.enter_context(Store.open(folder, "crawl", settings.store))
+        except CollectionLocked as error:
+            raise CollectionLocked(f"{error}. A crawl learns from new labels by itself") from error
         refuse_if_away(store)
-        store.set_threshold(settings.topic.threshold)
         store.visits.set_topics(topics.topic_names(settings))
+        settle_cut(store, settings)
         strategy, parent, _, _ = choose_generation(store, settings, made, time.time())
         feed = build_training_feed(store, settings, strategy, examples=files)
         try:
             if not feed.has_news:
-                return LearnOutcome(None, False, "there is nothing new to learn from; add labels")
-            observer("learning")
+                return LearnOutcome(None, False, "There is nothing new to learn from: add labels")
+            labels = feed.waiting
+            observer(f"learning from {count_labels(labels)}" if labels else "learning")
             lesson = await feed.learn(strategy)
             if feed.trouble:
                 raise ModelError(feed.trouble)
         finally:
             await feed.aclose()
         number = store.generations.next_number() if lesson.strategy is not None else None
-        done = save_new_generation(store, settings, lesson, feed.taught, parent, time.time())
+        done = save_new_generation(store, settings, lesson, parent, time.time())
         if done is not None and lesson.strategy is not None:
             observer("judging pages that could not be judged before")
-            tally = CrawlTally.from_counts(store.counter.read_counts(), settings.topic.threshold)
+            tally = CrawlTally.from_counts(store.counter.read_counts(), store.threshold)
             counted = tally, restore_coverage(store), DomainQuota(0), None
             corrector = VerdictCorrector(store, settings, *counted, build_language_gate(settings))
             corrector.judge_again(lesson.strategy, None, feed.labels_of)
-        return LearnOutcome(number, done is not None, lesson.note)
+        return LearnOutcome(number, done is not None, lesson.note, labels)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -262,7 +277,7 @@ class LabelLearningCurve(NamedTuple):
     """All of this in words."""
 
 
-def label_learning_curve(store: Store, settings: Settings) -> LabelLearningCurve:
+def label_learning_curve(store: Store) -> LabelLearningCurve:
     times = sorted(label.at for _, label in store.labels.effective_after())
     tried = []
     for generation in store.generations.list_all():
@@ -271,7 +286,7 @@ def label_learning_curve(store: Store, settings: Settings) -> LabelLearningCurve
             labels = bisect_right(times, generation.at)
             number = generation.number
             tried.append(TrialPoint(number, labels, trial.after, trial.before, trial.pages))
-    pages, unsure = _unsure_share(store, settings.topic.threshold)
+    pages, unsure = _unsure_share(store)
     per_ten = _error_trend(tried[-_TREND_TRIALS:])
     needed = max(0, MIN_LABELS - len(times)) if not tried else 0
     said = _describe_curve(tried[-_TREND_TRIALS:], per_ten, unsure, pages, needed)
@@ -289,12 +304,13 @@ def _error_trend(tried: list[TrialPoint]) -> float | None:
     return 10 * sum((one.labels - mean) * (one.error - level) for one in tried) / spread
 
 
-def _unsure_share(store: Store, threshold: float) -> tuple[int, float | None]:
+def _unsure_share(store: Store) -> tuple[int, float | None]:
     newest = store.counter.read_counts().visits
     rows = store.visits.iter_visits(page=True, since=max(0, newest - _RECENT_VISITS))
     verdicts = [row.verdict for row in rows if row.verdict is not None and row.ungated is None]
     if not verdicts:
         return 0, None
+    threshold = store.threshold
     near = sum(abs(verdict - threshold) < _UNSURE_DISTANCE for verdict in verdicts)
     return len(verdicts), near / len(verdicts)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -16,13 +17,25 @@ from urllib.parse import quote
 import typer
 
 from honeyguide.cli.formatting import count_noun, print_json, safe_text, say, shell_quote
-from honeyguide.cli.options import CollectionName, JsonOption, argument, open_collection, option
-from honeyguide.cli.status import coverage_summary, foreign_summary
-from honeyguide.errors import FetchError
+from honeyguide.cli.options import (
+    CollectionName,
+    JsonOption,
+    argument,
+    keep_option,
+    open_collection,
+    option,
+)
+from honeyguide.cli.status import advice_lines, coverage_summary, foreign_summary
+from honeyguide.errors import FetchError, HoneyguideError
 
 if TYPE_CHECKING:
     from honeyguide.api.collection import Collection
+    from honeyguide.cli.terminal import CrawlDisplay
     from honeyguide.crawl.status import Report
+    from honeyguide.run_status import RunStatus
+
+_ADVISED_VISITS = 200
+"""Visits of a run after which there is enough to advise on."""
 
 
 def crawl(
@@ -37,6 +50,7 @@ def crawl(
         "Stop when fewer of the last 200 visits were relevant, say 0.02.",
         None,
     ),
+    keep: str = keep_option("from now on"),
     shards: int | None = option(
         "--shards N", "Crawl in so many processes; later runs do the same. 1: in one.", None
     ),
@@ -65,6 +79,8 @@ def crawl(
 
     `honeyguide crawl birds --pages 0 --until-coverage 0.9 --min-precision 0.02`
 
+    `honeyguide crawl birds --keep strict`
+
     `honeyguide crawl birds --shards 4`
 
     `honeyguide crawl birds --cluster 192.0.2.10:6379 --vault /mnt/shared/crawls`
@@ -76,12 +92,14 @@ def crawl(
     if studio:
         limits = {"--pages": pages, "--hours": hours, "--until-coverage": coverage_,
                  "--min-precision": precision, "--shards": shards, "--cluster": cluster,
-                 "--vault": vault}  # fmt: skip
+                 "--vault": vault, "--keep": keep or None}  # fmt: skip
         options = [f"{key}={value}" for key, value in limits.items() if value is not None]
         options += ["--without-lost-shards"] if without_lost else []
         open_studio(open_collection(name).folder, 0, open_=True, as_json=as_json, crawl=options)
         return
     collection = open_collection(name)
+    if keep:
+        collection.keep(keep)
     budget = collection.settings.crawl.pages if pages is None else pages
     with CrawlDisplay(collection.name, budget, quiet=quiet or as_json) as display:
         report = collection.crawl(
@@ -93,7 +111,7 @@ def crawl(
             without_lost=without_lost,
             until_coverage=coverage_,
             min_precision=precision,
-            progress=display,
+            progress=AdviceOnce(collection, display, budget),
             announce=say if cluster is not None else display.print_note,
         )
     progress = report.progress
@@ -106,7 +124,9 @@ def crawl(
             "seconds": round(report.seconds, 3),
             "next_at": report.next_at,
             "estimate": asdict(report.estimate),
+            "kept": report.kept and asdict(report.kept),
         }
+        facts["advice"] = [asdict(one) for one in collection.advice()]
         if report.exchanged is not None:
             facts["exchanged"] = report.exchanged._asdict()
         print_json(facts)
@@ -114,12 +134,44 @@ def crawl(
         typer.echo(str(report))
         if progress.foreign:
             typer.echo(f"Set aside by the language filter: {foreign_summary(progress.foreign)}.")
+        if report.kept is not None and report.progress.relevant:
+            typer.echo(f"{report.kept.summary}.".capitalize())
         if report.estimate.covered:
             typer.echo(f"The topic: {coverage_summary(report.estimate)}.")
+        for line in advice_lines(collection, collection.advice()):
+            say(line)
         if not report.failed:
             say(next_step_hint(shell_quote(collection.folder), budget, report))
     if report.failed:
         raise FetchError("no page could be fetched", report.failed + _offline_hint(collection))
+
+
+class AdviceOnce:
+    """Shows progress, and once in a run, after its first visits, what there is to advise. Near the
+    end of its budget it does not: verdicts still move then, and the report says it."""
+
+    def __init__(self, collection: Collection, display: CrawlDisplay, budget: int = 0) -> None:
+        self._collection = collection
+        self._last = budget - _ADVISED_VISITS if budget else sys.maxsize
+        self._display = display
+        self._visits: int | None = None
+        """From which on it is said; None: not known yet."""
+
+    def __call__(self, now: RunStatus) -> None:
+        self._display(now)
+        if self._visits is None:
+            self._visits = now.visits + _ADVISED_VISITS
+        elif 0 < self._visits <= now.visits:
+            self._visits = 0
+            if now.visits > self._last:
+                return
+            # Reading pages takes a second or two, for which the crawl does not wait.
+            threading.Thread(target=self._say, name="advice", daemon=True).start()
+
+    def _say(self) -> None:
+        with suppress(HoneyguideError):
+            for line in advice_lines(self._collection, self._collection.advice()):
+                self._display.print_note(line)
 
 
 def next_step_hint(name: str, budget: int, report: Report) -> str:
@@ -127,7 +179,7 @@ def next_step_hint(name: str, budget: int, report: Report) -> str:
     next_at, progress = report.next_at, report.progress
     look = f"honeyguide status {name} · honeyguide export {name} --to pages.csv"
     if budget and progress.visits >= budget:
-        return f"Next: {look} · honeyguide crawl {name} --pages {2 * budget}"
+        return f"Next: {look} · honeyguide crawl {name} --pages {2 * progress.visits}"
     if not progress.waiting:
         return f"Next: {look}"
     if "(stop." in report.reason:

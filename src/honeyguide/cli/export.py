@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import typer
 
-from honeyguide.cli.formatting import count_noun, make_console, print_json, say
-from honeyguide.cli.options import CollectionName, JsonOption, open_collection, option
+from honeyguide.cli.formatting import count_noun, make_console, print_json, safe_text, say
+from honeyguide.cli.options import (
+    CollectionName,
+    JsonOption,
+    keep_option,
+    open_collection,
+    option,
+)
 
 
 def format_names() -> list[str]:
@@ -34,10 +41,15 @@ def export(
         "Only pages in this language, also where it is not a wanted one; all: in any.",
         "",
     ),
+    as_is: bool = option(
+        "--as-is", "Do not learn from labels that wait and judge pages again first.", False
+    ),
+    keep: str = keep_option("for this file only"),
     as_json: JsonOption = False,
 ) -> None:
     """Write the relevant pages to a file that others can use.
 
+    If labels wait to be learned, that is done first, and all pages are judged by what they taught.
     A page that a person labelled is relevant if the label says so, whatever the verdict was. With
     several topics, columns such as `topic.bats` and `label.bats` tell them apart. Pages in
     languages that are not wanted stay out unless --language asks for them.
@@ -53,6 +65,8 @@ def export(
     `honeyguide export birds --to bats.csv --topic bats`
 
     `honeyguide export birds --to german.csv --language de`
+
+    `honeyguide export birds --to surest.csv --keep strict`
     """
     from honeyguide.language_codes import language_name
 
@@ -65,14 +79,24 @@ def export(
             text=not no_text,
             topic=topic,
             language=language,
+            as_is=as_is,
+            announce=lambda text: shown.console.print(safe_text(text)),
+            keep=keep,
             progress=lambda n: shown.update(f"writing: {count_noun(n, 'row')} …"),
         )
     if done.missing:
         lost = "its WARC record is" if done.missing == 1 else "their WARC records are"
         say(f"honeyguide: {count_noun(done.missing, 'answer')} left out: {lost} missing")
+    if done.unproven:
+        say(
+            f"honeyguide: {count_noun(done.unproven, 'page')} left out: on sites that link to each "
+            "other and that hardly any trusted site links to (scope.unproven_share); label one of "
+            "a site's pages as good to count them, or export every visit with --all"
+        )
     if as_json:
         facts = {"file": str(done.path), "format": done.format, "rows": done.rows}
-        print_json(facts | {"missing": done.missing})
+        cut = None if everything else asdict(collection.relevance_cut(keep))
+        print_json(facts | {"missing": done.missing, "unproven": done.unproven, "kept": cut})
     else:
         things = "answer" if done.format == "warc" else "row"
         typer.echo(f"{count_noun(done.rows, things)} written to {done.path}.")
@@ -81,3 +105,5 @@ def export(
             say(f"No relevant page in {spoken}; --language all exports every language.")
         elif not done.rows and not everything:
             say("No relevant page yet; --all exports every visit.")
+        elif not everything:
+            say(f"{collection.relevance_cut(keep).summary}.".capitalize())

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 COMMAND_NAMES = (
-    "new", "crawl", "status", "explain", "export", "label", "ask", "generations", "judge",
+    "new", "crawl", "status", "advise", "explain", "export", "label", "ask", "generations", "judge",
+    "learn",
     "train", "classify", "watch", "changes", "diff", "history", "settings", "demo", "lab",
     "ontology", "cluster", "queries", "serve", "strategies", "version",
 )  # fmt: skip
@@ -91,6 +92,11 @@ def progress_bar(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, i
 def say(text: str) -> None:
     """Talk, which is not the result: on stderr."""
     typer.echo(runnable_hints(text), err=True)
+
+
+def say_safely(text: str) -> None:
+    """Talk that may repeat text from the web."""
+    say(safe_text(text))
 
 
 def print_json(value: object) -> None:

@@ -1,4 +1,4 @@
-"""``honeyguide generations`` and ``honeyguide judge``."""
+"""``honeyguide generations``, ``honeyguide learn`` and ``honeyguide judge``."""
 
 from __future__ import annotations
 
@@ -8,14 +8,27 @@ import typer
 
 from honeyguide.cli.formatting import (
     count_noun,
+    make_console,
     print_json,
     progress_bar,
     safe_text,
     say,
+    say_safely,
     shell_quote,
 )
-from honeyguide.cli.options import CollectionName, JsonOption, open_collection, option
+from honeyguide.cli.options import (
+    CollectionName,
+    JsonOption,
+    keep_option,
+    open_collection,
+    option,
+)
 from honeyguide.errors import ConfigError
+
+_UNTRIED = (
+    "untried: there were too few labels to test it on held-out ones (25 are needed, of both "
+    "kinds), so it became active without a test."
+)
 
 
 def generations(
@@ -94,10 +107,7 @@ def generations(
         typer.echo(f"{head}  {safe_text(known.note)}{gone}")
     say("* is active.")
     if any("untried" in row.generation.note for row in rows):
-        say(
-            "untried: there were too few labels to test it on held-out ones (25 are needed, of "
-            "both kinds), so it became active without a test."
-        )
+        say(_UNTRIED)
     if any(was_held_back(row.generation) for row in rows):
         say(
             "held back: it did worse than the one before, or most labels were changed since, so "
@@ -106,12 +116,56 @@ def generations(
 
 
 # --------------------------------------------------------------------------------------------------
+# ``honeyguide learn``
+# --------------------------------------------------------------------------------------------------
+
+
+def learn(name: CollectionName, as_json: JsonOption = False) -> None:
+    """Learn from your labels now, without crawling.
+
+    A crawl learns by itself: before its first page, while it runs, and at its end. This command is
+    for labels that were given since, or that a crawl could not learn from any more. The new
+    generation becomes active unless it is clearly worse on held-out labels.
+
+    Examples:
+
+    `honeyguide learn birds`
+
+    `honeyguide learn birds --json`
+    """
+    collection = open_collection(name)
+    with make_console(stderr=True).status("reading pages and labels …") as shown:
+        done = collection.learn(progress=lambda step: shown.update(f"{step} …"))
+    left = collection.status(hosts=0)
+    if as_json:
+        print_json(done._asdict() | {"unlearned": asdict(left.unlearned)})
+        return
+    typer.echo(f"{safe_text(str(done))}.")
+    if done.live and "untried" in done.note:
+        say(_UNTRIED)
+    if done.live and done.labels and (gain := collection.answer_gain()):
+        typer.echo(str(gain))
+    for note in left.unlearned_notes:
+        say(safe_text(note))
+    quoted = shell_quote(name)
+    if done.live:
+        say(f"Next: honeyguide judge {quoted} · honeyguide crawl {quoted}")
+    elif done.generation is not None:
+        say(f"To activate it: honeyguide generations {quoted} --use {done.generation}")
+
+
+# --------------------------------------------------------------------------------------------------
 # ``honeyguide judge``
 # --------------------------------------------------------------------------------------------------
 
 
-def judge(name: CollectionName, as_json: JsonOption = False) -> None:
-    """Score all pages again with the active generation.
+def judge(
+    name: CollectionName,
+    keep: str = keep_option("from now on"),
+    as_is: bool = option("--as-is", "Do not learn from labels that wait first.", False),
+    as_json: JsonOption = False,
+) -> None:
+    """Learn from labels that wait, and score all pages again with the active generation.
 
     A page keeps the verdict it got when it was fetched, even after further training. This replaces
     the verdicts by those of the active generation, also in exports. Your labels stay as they are.
@@ -119,13 +173,20 @@ def judge(name: CollectionName, as_json: JsonOption = False) -> None:
     Examples:
 
     `honeyguide judge birds`
+
+    `honeyguide judge birds --as-is`
+
+    `honeyguide judge birds --keep strict`
     """
 
     collection = open_collection(name)
+    if keep:
+        collection.keep(keep)
+    learned = None if as_is else collection.learn_waiting(say_safely)
     with progress_bar("judging", quiet=as_json) as show:
-        done = collection.judge(show)
+        done = collection.judge(show, as_is=True)
     if as_json:
-        print_json(done._asdict())
+        print_json(done._asdict() | {"learned": learned and learned._asdict()})
         return
     if done.warning:
         say(f"honeyguide: {safe_text(done.warning)}")
@@ -133,5 +194,6 @@ def judge(name: CollectionName, as_json: JsonOption = False) -> None:
         f"{count_noun(done.pages, 'page')} judged by generation {done.generation}: "
         f"{done.after} relevant, before {done.before}."
     )
+    say(f"{collection.relevance_cut().summary}.".capitalize())
     say("Pages that you labelled or gave as examples keep your label, whatever their verdict.")
     say(f"Next: honeyguide export {shell_quote(name)} --to pages.csv")

@@ -51,7 +51,9 @@ AliasesOption = Annotated[
 ErrorsOption = Annotated[
     float, option("--errors SHARE", "Share of answers that fail with 503.", min=0, max=1)
 ]
-OpenLinksOption = Annotated[bool, option("--open", "Keep links to pages that were not recorded.")]
+ClosedOption = Annotated[
+    bool, option("--closed", "Take out links to pages that were not recorded.")
+]
 
 
 def robots_text(robots: Path | None, disallow: Sequence[str] | None) -> str:
@@ -127,14 +129,14 @@ def compare_strategies(
     strip: StripOption = None,
     aliases: AliasesOption = None,
     errors: ErrorsOption = 0.0,
-    latency: float = option("--latency S", "Simulated seconds until an answer.", 0.0, min=0),
+    latency: float = option("--latency S", "Simulated seconds until an answer.", 1.0, min=0.01),
     delay: float = option(
         "--delay S",
         "Simulated delay between requests to a host; 0: the best candidate always goes first.",
         0.0,
         min=0,
     ),
-    open_: OpenLinksOption = False,
+    closed: ClosedOption = False,
     out: Path = option("--out -o DIR", "Results.", Path("comparison")),
     workers: int = option("--workers N", "0: all cores.", 0, min=0),
     as_json: JsonOption = False,
@@ -170,7 +172,7 @@ def compare_strategies(
             plan,
             robots_text(robots, disallow),
             tuple(strip or ()),
-            not open_,
+            closed,
             tuple(seed or ()),
             tuple(map(str, aliases or ())),
             errors,
@@ -282,7 +284,7 @@ def serve_lab(
     strip: StripOption = None,
     aliases: AliasesOption = None,
     errors: ErrorsOption = 0.0,
-    closed: bool = option("--closed", "Take out links to pages that were not recorded.", False),
+    closed: ClosedOption = False,
     engine: bool = option("--engine", "Also serve a search engine, at search.lab.", False),
     reach: float = option("--engine-reach SHARE", "Share of the pages in its index.", 1.0),
     thinks: float = option("--engine-latency S", "Seconds until it answers.", 0.0, min=0),

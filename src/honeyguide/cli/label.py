@@ -94,6 +94,13 @@ def _say_if_unlearned(collection: Collection) -> None:
     if not collection.learns:
         strategy = collection.settings.crawl.strategy
         say(f"The strategy {strategy!r} does not learn; labels appear in status and exports.")
+    else:
+        from honeyguide.store.collection_files import lock_holder
+
+        running = lock_holder(collection.folder / "lock")
+        now = f"to learn now: honeyguide learn {shell_quote(collection.folder)}"
+        idle = f"The next crawl learns from them before its first page; {now}"
+        say("The crawl that runs learns from them." if running else idle)
 
 
 def report_contradictions(opposed: Sequence[LabelConflict]) -> None:
@@ -136,8 +143,8 @@ def ask(
     """Ask you about the pages whose labels would help most; also while a crawl is running.
 
     Each answer is saved at once, as a label; Ctrl-C ends it. What you skip is not asked again.
-    Without a terminal, the pages are listed. `learn.budget` says how many labels you are willing to
-    give.
+    Then it learns from them, and says how many pages came in and went out. Without a terminal, the
+    pages are listed. `learn.budget` says how many labels you are willing to give.
 
     Examples:
 
@@ -151,7 +158,9 @@ def ask(
         raise ConfigError(f"--about {about!r} is none of {', '.join(_QUESTION_KINDS)}")
     left, questions = collection.ask(number, by=by, choice=cast("LabelQueryKind", about))
     if as_json:
-        print_json({"left": left, "questions": [_question_facts(q) for q in questions]})
+        gain = collection.answer_gain()
+        facts = {"left": left, "gain": gain and gain._asdict()}
+        print_json(facts | {"questions": [_question_facts(q) for q in questions]})
         return
     if left is not None:
         budget = collection.settings.learn.budget
@@ -166,6 +175,8 @@ def ask(
     if sys.stdin.isatty():
         _ask_each(collection, questions, by)
         return
+    if gain := collection.answer_gain():
+        say(str(gain))
     for question in questions:
         _show_question(question)
     named = f" --topic {shell_quote(collection.topics[0])}" if collection.topics else ""
@@ -201,7 +212,18 @@ def _ask_each(collection: Collection, questions: list[LabelQuestion], by: str) -
         say("")  # Ctrl-C, or the terminal is gone: end the line of the question
     typer.echo(f"{count_noun(saved, 'label')} saved.")
     if saved:
+        _say_what_came_of(collection)
+
+
+def _say_what_came_of(collection: Collection) -> None:
+    """Learn from the answers, unless a crawl does or nothing can, and say what changed."""
+    if not collection.learns or collection.status(hosts=0).crawler_pid:
         _say_if_unlearned(collection)
+        return
+    outcome = collection.learn(progress=True)
+    say(str(collection.answer_gain() if outcome.live else outcome))
+    name = shell_quote(collection.folder)
+    say(f"Next: honeyguide ask {name} · honeyguide judge {name} · honeyguide crawl {name}")
 
 
 def _prompt_answer(text: str) -> float | str | None:

@@ -12,6 +12,7 @@ from honeyguide.cli.formatting import count_noun, print_json, say, shell_quote
 from honeyguide.cli.options import (
     CollectionName,
     JsonOption,
+    keep_option,
     option,
     strategy_choices,
 )
@@ -64,6 +65,7 @@ def new(
         "--strategy NAME", "How to decide: {strategies}.", "", autocompletion=strategy_choices
     ),
     pages: int = option("--pages -n N", "Stop after so many visits.", 1000),
+    keep: str = keep_option("balanced if not given"),
     search_engine: str = option(
         "--search-engine NAME", "Also query searxng, brave or json; see the docs.", ""
     ),
@@ -112,6 +114,8 @@ def new(
     tables: dict[str, Any] = {}
     if lab:
         tables = {"fetch": {"lab": lab_address(lab)}, "politeness": {"loopback_delay_s": 0.0}}
+    if keep:
+        tables["topic"] = {"keep": keep}
     if search:
         # The lab's engine is nobody's who would be troubled by haste.
         tables["search"] = search | ({"per_minute": 0.0} if lab else {})

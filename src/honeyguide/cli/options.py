@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 
+from honeyguide.config.settings import KEEP_WORDS
+
 if TYPE_CHECKING:
     from honeyguide.api.collection import Collection
 
@@ -41,6 +43,12 @@ def open_collection(name: Path) -> Collection:
     from honeyguide.api.collection import Collection
 
     return Collection(name)
+
+
+def keep_option(scope: str) -> Any:
+    """The dial ``topic.keep``; ``scope`` says for what it counts."""
+    help_text = f"How strict: strict, balanced, generous, or a precision such as 0.9; {scope}."
+    return option("--keep HOW", help_text, "", autocompletion=lambda: list(KEEP_WORDS))
 
 
 def strategy_choices() -> list[str]:

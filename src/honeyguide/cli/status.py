@@ -1,10 +1,14 @@
-"""``honeyguide status`` and ``honeyguide explain``."""
+"""``honeyguide status``, ``honeyguide advise`` and ``honeyguide explain``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import typer
 
 from honeyguide.cli.formatting import (
     count_noun,
@@ -12,11 +16,17 @@ from honeyguide.cli.formatting import (
     make_console,
     print_json,
     print_table,
+    runnable_hints,
     safe_text,
+    shell_quote,
 )
 from honeyguide.cli.options import CollectionName, JsonOption, argument, open_collection, option
+from honeyguide.errors import ConfigError
 
 if TYPE_CHECKING:
+    from honeyguide.api.advice import Advice
+    from honeyguide.api.collection import Collection
+    from honeyguide.api.explain import Explanation
     from honeyguide.crawl.status import CollectionStatus, SearchStatus
     from honeyguide.learning.coverage import ChannelEstimate, CoverageEstimate
 
@@ -39,11 +49,13 @@ def status(
     collection = open_collection(name)
     found = collection.status(hosts=hosts)
     disputed = count_contested_pages(collection.folder) if found.labels else 0
+    advice = collection.advice(saved=found.crawler_pid is not None)
     if as_json:
         facts = asdict(found) | {
             "harvest": found.harvest_rate,
             "per_host": [row._asdict() for row in found.per_host],
             "contested": disputed,
+            "advice": [asdict(one) for one in advice],
         }
         print_json(facts)
         return
@@ -58,6 +70,70 @@ def status(
     if found.per_host:
         rows = ((row.host, row.visits, row.relevant, row.failures) for row in found.per_host)
         print_table(("host", "visits", "relevant", "failures"), rows)
+    for line in advice_lines(collection, advice):
+        out.print(line, style="cyan")
+
+
+def advice_lines(collection: Collection, found: Sequence[Advice]) -> Iterator[str]:
+    """What hinders the crawl, and what to type to mend it."""
+    name = shell_quote(collection.folder)
+    for place, one in enumerate(found, 1):
+        todo = f"honeyguide advise {name} --accept {place}" if one.changes else ""
+        todo = f"honeyguide {one.command} {name}" if one.command else todo
+        yield f"Advice: {safe_text(str(one))}" + (f" ({todo})" if todo else "")
+
+
+def advise(
+    name: CollectionName,
+    accept: int = option("--accept N", "Do what the advice with this number says.", 0, min=0),
+    as_json: JsonOption = False,
+) -> None:
+    """Say what hinders the crawl, and what mends it; mostly nothing.
+
+    Accepting an advice changes topic.toml, and counts from the next crawl on. On a terminal, its
+    number is enough.
+
+    Examples:
+
+    `honeyguide advise birds`
+
+    `honeyguide advise birds --accept 1`
+    """
+    collection = open_collection(name)
+    found = collection.advice()
+    if not accept and not as_json:
+        typer.echo("\n".join(_numbered_advice(name, found)) or "There is nothing to advise.")
+        if sys.stdin.isatty() and any(one.changes for one in found):
+            from honeyguide.cli.terminal import prompt_line
+
+            answer = prompt_line("Accept which one? A number; Enter: none")
+            accept = int(answer) if answer.isdecimal() else 0
+    if accept > len(found):
+        raise ConfigError(f"there is no advice {accept}; see: honeyguide advise {name}")
+    if accept:
+        collection.accept_advice(found[accept - 1])
+    if as_json:
+        print_json({"advice": [asdict(one) for one in found], "accepted": accept or None})
+    elif accept:
+        changes = to_toml_lines(found[accept - 1].changes)
+        typer.echo(f"topic.toml now says {safe_text(changes)}; it counts from the next crawl on.")
+
+
+def _numbered_advice(name: Path, found: Sequence[Advice]) -> Iterator[str]:
+    for place, one in enumerate(found, 1):
+        todo = f" (honeyguide {one.command} {shell_quote(name)})" if one.command else ""
+        yield f"{place}  {safe_text(str(one))}{todo}"
+
+
+def to_toml_lines(changes: Mapping[str, Mapping[str, Any]]) -> str:
+    """Settings as one would write them, in a line."""
+    from honeyguide.config.topic_file import to_toml
+
+    return ", ".join(
+        f"{table}.{key} = {to_toml(value)}"
+        for table, keys in changes.items()
+        for key, value in keys.items()
+    )
 
 
 def status_lines(found: CollectionStatus) -> Iterator[str]:
@@ -68,6 +144,8 @@ def status_lines(found: CollectionStatus) -> Iterator[str]:
         f" · {count_noun(found.pages, 'page')} · {found.relevant} relevant"
         f" · harvest rate {found.harvest_rate:.0%}"
     )
+    if found.kept is not None:
+        yield found.kept.summary
     if found.topics:
         yield "relevant: " + " · ".join(
             f"{safe_text(name)} {n}" for name, n in found.topics.items()
@@ -101,6 +179,7 @@ def status_lines(found: CollectionStatus) -> Iterator[str]:
         yield "failures: " + ", ".join(
             f"{safe_text(what)} ×{n}" for what, n in (codes | kinds).items()
         )
+    yield from (runnable_hints(safe_text(note)) for note in found.unlearned_notes)
     yield from map(safe_text, found.lost)
 
 
@@ -179,7 +258,7 @@ def explain(
     labels = collection.labels(found.url) if collection.topics else {}
     if as_json:
         values = {topic: label.value for topic, label in labels.items()}
-        print_json(_plain_value(found) | ({"labels": values} if collection.topics else {}))
+        print_json(explanation_value(found) | ({"labels": values} if collection.topics else {}))
         return
     out = make_console()
     out.print(safe_text(found.url), style="bold")
@@ -231,8 +310,15 @@ def explain(
             out.print(f"    {verdict}  {safe_text(step.url)}  → “{safe_text(step.anchor)}”")
 
 
+def explanation_value(found: Explanation) -> Any:
+    """The explanation as plain values; the reasons of a verdict as those of a link's score."""
+    value = _plain_value(found)
+    for shown, row in zip(value["visits"], found.visits, strict=True):
+        shown["reasons"] = [reason._asdict() for reason in row.verdict_reasons]
+    return value
+
+
 def _plain_value(found: object) -> Any:
-    """The explanation as plain values."""
     from dataclasses import fields, is_dataclass
 
     if is_dataclass(found) and not isinstance(found, type):

@@ -107,6 +107,7 @@ class CrawlDisplay:
         self._first: int | None = None
         self._said = self._began
         self._stopping = False
+        self._doing = ""
 
     def __enter__(self) -> Self:
         if self._live is not None:
@@ -180,7 +181,12 @@ class CrawlDisplay:
         return [_style_parts(title, form) for form in forms]
 
     def _log_progress(self, progress: RunStatus, rate: float, now: float) -> None:
-        """A log, not a screen: one line now and then, and one when it stops."""
+        """A log, not a screen: one line now and then, and one when it stops or begins to do
+        something that others wait for."""
+        if progress.doing != self._doing:
+            self._doing = progress.doing
+            if self._doing:
+                self._console.print(f"{self._title}: {safe_text(self._doing)}")
         stops = progress.stopping and not self._stopping
         if now - self._said < _EVERY_S and not stops:
             return
@@ -208,12 +214,12 @@ def silent_engine(progress: RunStatus) -> Iterator[str]:
 
 def current_activity(progress: RunStatus, now: float) -> Iterator[str]:
     """What goes on, in words, and again in fewer."""
-    if progress.stopping:
+    if progress.doing:
+        yield safe_text(progress.doing)
+    elif progress.stopping:
         answers = count_noun(progress.busy, "answer")
         yield f"stopping: waiting a few seconds for {answers} (Ctrl-C again to stop now)"
         yield f"stopping: {answers} to come (Ctrl-C again: now)"
-    elif progress.doing:
-        yield safe_text(progress.doing)
     elif progress.now is not None:
         yield safe_text(progress.now)
     elif progress.next_at is not None and progress.next_at - now < 1e9:

@@ -8,7 +8,8 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import InitVar, dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
@@ -198,10 +199,6 @@ class CrawlBudget:
 # gets all of them again.
 
 
-_GRACE_S = 30.0
-"""Seconds that the last training run may take."""
-
-
 @dataclass
 class CentralLearner:
     store: Store
@@ -214,6 +211,8 @@ class CentralLearner:
     send: Callable[[int, messages.ToShard], None]
     on_failure: Callable[[BaseException], None]
     clock: Callable[[], float]
+    finishing: bool = False
+    """The shards are done, and only labels are learned from."""
     _seeded: list[Url] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -265,11 +264,27 @@ class CentralLearner:
             self.send(shard, messages.SeedUpdate(sown))
 
     async def finish(self) -> None:
-        """Train with the examples so far, if pages are not judged yet; wait for the last run."""
+        """Learn from the labels that came last, too, and judge pages that nobody judged yet."""
+        self.finishing = True
+        self.take_labels()
+        self.training.stop_waiting()
         if self.corrector.unknown_count:
-            self.training.stop_waiting()
             self._updater.start_if_due()
-        await self._updater.wait(_GRACE_S)
+        await self._updater.finish_training()
+
+    async def learn_first(self, is_cancelled: Callable[[], bool]) -> None:
+        """Before the shards may visit anything: learn from the labels that wait."""
+        self.take_labels()
+        await self._updater.learn_first(is_cancelled)
+
+    def drop_training(self) -> bool:
+        """Drop the training run that is under way; whether there was one."""
+        return self._updater.drop_training()
+
+    @property
+    def doing(self) -> str:
+        """What the crawl waits for, in words."""
+        return self._updater.doing
 
     async def aclose(self) -> None:
         await self._updater.aclose()
@@ -320,12 +335,13 @@ _NOTE_S = 1.0
 class Coordinator:
     store: Store
     settings: Settings
-    strategy: InitVar[Strategy]
-    generation: InitVar[int]
-    training: InitVar[TrainingFeed]
+    strategy: Strategy
+    """At the beginning."""
+    generation: int
+    training: TrainingFeed
     coverage: Coverage
     stop_rule: StopConditions
-    languages: InitVar[LanguageGate | None]
+    languages: LanguageGate | None
     runner: ShardRunner
     shards: int
     clock: Callable[[], float] = time.time
@@ -333,24 +349,18 @@ class Coordinator:
     checkpoints: dict[int, messages.CheckpointStatus] = field(default_factory=dict)
     """On a cluster: how shards stand with the vault."""
 
-    def __post_init__(
-        self,
-        strategy: Strategy,
-        generation: int,
-        training: TrainingFeed,
-        languages: LanguageGate | None,
-    ) -> None:
+    def __post_init__(self) -> None:
         self._tally = CrawlTally.from_counts(
             self.store.counter.read_counts(), self.settings.topic.threshold
         )
         counted = self.store, self.settings, self._tally, self.coverage, DomainQuota(0), None
-        corrector = VerdictCorrector(*counted, languages)
+        corrector = VerdictCorrector(*counted, self.languages)
         self._learner = CentralLearner(
             self.store,
             self.settings,
-            strategy,
-            generation,
-            training,
+            self.strategy,
+            self.generation,
+            self.training,
             corrector,
             self.shards,
             self._send_to,
@@ -381,9 +391,14 @@ class Coordinator:
         self._inbox.append(message)
         self._woken.set()
 
-    def stop(self) -> None:
-        self.stop_rule.asked = True
+    def stop(self) -> bool:
+        """Finish, then end; asked again, drop the last training run. Always True: every wish
+        arrives here."""
+        again, self.stop_rule.asked = self.stop_rule.asked, True
+        if (again or self._learner.finishing) and not self._learner.drop_training() and again:
+            raise KeyboardInterrupt
         self._woken.set()
+        return True
 
     def progress(self) -> RunStatus:
         now = sum_statuses(
@@ -395,13 +410,16 @@ class Coordinator:
         doing = "" if self._budget else f"starting {self.shards} shards"
         if self._reason:
             doing = "finishing: collecting the visits of the shards"
+        doing = self._learner.doing or doing
         return replace(
             now,
             visits=now.visits + tally.visits + unsaved - known.visits,
             pages=now.pages + tally.pages - known.pages,
             relevant=now.relevant + tally.relevant - known.relevant,
             failures=now.failures + tally.failures - known.failures,
+            copies=now.copies + tally.copies - known.copies,
             doing=doing,
+            unlearned=self._learner.training.waiting,
         )
 
     def under_way(self) -> list[Candidate]:
@@ -415,6 +433,7 @@ class Coordinator:
         began = self.clock()
         reason = ""
         try:
+            await self._learner.learn_first(lambda: self.stop_rule.asked)
             reason = await self._loop_until_over()
             await self._finish_shards(reason)
         finally:
@@ -442,11 +461,9 @@ class Coordinator:
     async def _process_inbox(self) -> None:
         """Wait for messages, process them, and request visits that are not collected yet."""
         await self.runner.wait_until_sent()
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(_POLL_S):
                 await self._woken.wait()
-        except TimeoutError:
-            pass
         self._woken.clear()
         try:
             while self._inbox:

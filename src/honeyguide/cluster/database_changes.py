@@ -28,7 +28,6 @@ from honeyguide.store.database import Database
 _HEADER_BYTES = 32
 _FRAME_HEADER_BYTES = 24
 _MAGIC = 0x377F0682
-_BATCH_BYTES = 1 << 22
 _MASK_32 = 0xFFFFFFFF
 
 
@@ -87,30 +86,20 @@ def read_wal(path: Path, page_size: int, now: WalIndex, start: WalPosition | Non
 
 
 def _read_frames(fd: int, start: WalPosition, to: int, page_size: int, order: str) -> WalCommits:
-    size = page_size + _FRAME_HEADER_BYTES
-    frame, sums = start.frames, start.sums
+    sums, end, pages = start.sums, start, 0
     offsets: dict[int, int] = {}
-    pages, end = 0, start
-    while frame < to:
-        many = min(max(1, _BATCH_BYTES // size), to - frame)
-        data = os.pread(fd, many * size, _HEADER_BYTES + frame * size)
-        rows = np.frombuffer(data[: len(data) // size * size], np.uint8).reshape(-1, size)
-        if not len(rows):
+    for frame in range(start.frames, to):
+        at = _HEADER_BYTES + frame * (page_size + _FRAME_HEADER_BYTES)
+        data = os.pread(fd, page_size + _FRAME_HEADER_BYTES, at)
+        if len(data) < page_size + _FRAME_HEADER_BYTES:
             break
-        adds = _frame_sums(
-            np.concatenate([rows[:, :8], rows[:, _FRAME_HEADER_BYTES:]], axis=1), order
-        )
-        for row, add in zip(rows, adds, strict=True):
-            number, length, one, two, *stated = struct.unpack(
-                ">6I", row[:_FRAME_HEADER_BYTES].tobytes()
-            )
-            sums = _carry_sums(sums, add, (page_size + 8) // 8)
-            if (one, two) != start.salts or tuple(stated) != sums or not number:
-                return WalCommits(end, offsets, pages)
-            offsets[number] = _HEADER_BYTES + frame * size + _FRAME_HEADER_BYTES
-            frame += 1
-            if length:  # a commit
-                pages, end = length, WalPosition(start.salts, frame, sums)
+        number, length, one, two, *stated = struct.unpack_from(">6I", data)
+        sums = _add_checksum(sums, data[:8] + data[_FRAME_HEADER_BYTES:], order)
+        if (one, two) != start.salts or tuple(stated) != sums or not number:
+            break
+        offsets[number] = at + _FRAME_HEADER_BYTES
+        if length:  # a commit
+            pages, end = length, WalPosition(start.salts, frame + 1, sums)
     return WalCommits(end, offsets, pages)
 
 
@@ -119,8 +108,7 @@ def _read_header(path: Path) -> tuple[int, ...]:
     if data is not None:
         header = struct.unpack(">8I", data)
         order = ">" if header[0] & 1 else "<"
-        words = np.frombuffer(data[:24], np.uint8).reshape(1, -1)
-        sums = _carry_sums((0, 0), _frame_sums(words, order)[0], 3)
+        sums = _add_checksum((0, 0), data[:24], order)
         if (header[0] & ~1, header[1], *sums) == (_MAGIC, 3007000, *header[6:]):
             return header
     raise CollectionCorrupt(f"{path} is not a write-ahead log of SQLite, or is damaged")
@@ -145,48 +133,26 @@ def _open_to_read(path: Path) -> Iterator[int]:
         os.close(fd)
 
 
-# The checksum goes through the words in pairs: s0 += x0 + s1; s1 += x1 + s0 (modulo 2^32). That
-# is linear, so a frame's own part is two products with fixed weights, and what came before is
-# carried over it by a fixed matrix. Pair by pair in Python it would cost 0.1 ms a frame.
+# The checksum goes through the words in pairs: s0 += x0 + s1; s1 += x1 + s0 (modulo 2^32). So each
+# word counts as often as its Fibonacci number from the end says, which numpy sums up at once; pair
+# by pair in Python it would cost 0.1 ms a frame.
 
 
-def _frame_sums(rows: NDArray[np.uint8], order: str) -> list[tuple[int, int]]:
-    words = np.ascontiguousarray(rows).view(f"{order}u4").astype(np.uint32, copy=False)
-    first, second = _checksum_weights(words.shape[1])
-    return [(int(a), int(b)) for a, b in zip(words @ first, words @ second, strict=True)]
-
-
-def _carry_sums(sums: tuple[int, int], add: tuple[int, int], pairs: int) -> tuple[int, int]:
-    (a, b), (c, d) = _checksum_matrix(pairs)
-    one, two = sums
-    return (a * one + b * two + add[0]) & _MASK_32, (c * one + d * two + add[1]) & _MASK_32
-
-
-def _next_pair(a: int, b: int, c: int, d: int) -> tuple[int, int, int, int]:
-    """The matrix (a, b; c, d) of the sums after one more pair of words."""
-    return (a + c) & _MASK_32, (b + d) & _MASK_32, (a + 2 * c) & _MASK_32, (b + 2 * d) & _MASK_32
+def _add_checksum(sums: tuple[int, int], data: bytes, order: str) -> tuple[int, int]:
+    """The checksum after these bytes, where it was ``sums`` before them."""
+    # A pair of words in front of the others brings it from zero to where it was.
+    before = np.array([sums[0], (sums[1] - sums[0]) & _MASK_32], np.uint32)
+    words = np.concatenate((before, np.frombuffer(data, f"{order}u4").astype(np.uint32)))
+    counts = _fibonacci_from_end(len(words) + 1)
+    return int(words @ counts[1:]), int(words @ counts[:-1])
 
 
 @lru_cache(maxsize=8)
-def _checksum_matrix(pairs: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """(s0, s1) → (s0 + s1, s0 + 2 s1), so many times."""
-    a, b, c, d = 1, 0, 0, 1
-    for _ in range(pairs):
-        a, b, c, d = _next_pair(a, b, c, d)
-    return (a, b), (c, d)
-
-
-@lru_cache(maxsize=8)
-def _checksum_weights(words: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """How often each word is counted in s0 and in s1 at the end."""
-    first, second = np.zeros(words, np.uint32), np.zeros(words, np.uint32)
-    a, b, c, d = 1, 0, 0, 1
-    for pair in range(words - 2, -1, -2):
-        # x0 adds (1, 1) and x1 adds (0, 1) to what is carried from there on.
-        first[pair : pair + 2] = (a + b) & _MASK_32, b
-        second[pair : pair + 2] = (c + d) & _MASK_32, d
-        a, b, c, d = _next_pair(a, b, c, d)
-    return first, second
+def _fibonacci_from_end(count: int) -> NDArray[np.uint32]:
+    numbers = [0, 1]
+    while len(numbers) < count:
+        numbers.append((numbers[-1] + numbers[-2]) & _MASK_32)
+    return np.array(numbers[::-1], np.uint32)
 
 
 # -- Snapshots of changed pages --

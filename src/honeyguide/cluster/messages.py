@@ -322,28 +322,24 @@ class _InFlight:
     """When the oldest unacknowledged batch was sent."""
 
 
+@dataclass
 class LinkOutbox:
-    def __init__(
-        self,
-        here: int,
-        shards: int,
-        letters: ShardMessageTable,
-        send: Callable[[LinkBatch | LinkBatchAck], None],
-        window: int = IN_FLIGHT_WINDOW,
-        again_s: float = RESEND_S,
-    ) -> None:
-        self._window, self._again_s = window, again_s
-        self._here = here
-        self._letters = letters
-        self._send = send
+    here: int
+    shards: int
+    letters: ShardMessageTable
+    send: Callable[[LinkBatch | LinkBatchAck], None]
+    window: int = IN_FLIGHT_WINDOW
+    again_s: float = RESEND_S
+
+    def __post_init__(self) -> None:
         self._ways: dict[int, _InFlight] = {}
-        for shard in range(shards):
-            if shard != here:
-                kept = letters.messages_after(shard, 0, 1)
-                newest = letters.last_number(shard)
+        for shard in range(self.shards):
+            if shard != self.here:
+                kept = self.letters.messages_after(shard, 0, 1)
+                newest = self.letters.last_number(shard)
                 heard = kept[0][0] - 1 if kept else newest
                 self._ways[shard] = _InFlight(newest, heard, heard, heard)
-        self._heard = letters.received_numbers()
+        self._heard = self.letters.received_numbers()
         self._fresh: dict[int, int] = {}
         """Number of the last batch from each shard that is received and not committed."""
         self._answers: dict[int, int] = {}
@@ -368,7 +364,7 @@ class LinkOutbox:
     def queue_batch(self, shard: int, data: bytes) -> None:
         """Store a batch, inside the transaction of its pages."""
         way = self._ways[shard]
-        self._letters.add_message(shard, way.written + 1, data)
+        self.letters.add_message(shard, way.written + 1, data)
         way.written += 1
         self.written += 1
         self.bytes += len(data)
@@ -379,7 +375,7 @@ class LinkOutbox:
         known = self._heard.get(by, 0)
         if number <= known:
             if by not in self._fresh:
-                self._send(LinkBatchAck(self._here, by, known))
+                self.send(LinkBatchAck(self.here, by, known))
             return False
         # If the one before it was lost, both will come again.
         return number == known + 1
@@ -400,11 +396,11 @@ class LinkOutbox:
     def flush(self) -> None:
         """Store what was received and what was acknowledged, inside a transaction."""
         for shard, number in self._fresh.items():
-            self._letters.mark_received(shard, number)
+            self.letters.mark_received(shard, number)
         if sum(way.heard - way.dropped for way in self._ways.values()) >= DROP_TOGETHER:
             for shard, way in self._ways.items():
                 if way.heard > way.dropped:
-                    self._letters.delete_until(shard, way.heard)
+                    self.letters.delete_until(shard, way.heard)
                     way.dropped = way.heard
         self._answers, self._fresh = self._fresh, {}
 
@@ -412,19 +408,19 @@ class LinkOutbox:
         """It is committed: say so, and send what was written."""
         answers, self._answers = self._answers, {}
         for shard, number in answers.items():
-            self._send(LinkBatchAck(self._here, shard, number))
+            self.send(LinkBatchAck(self.here, shard, number))
         self.send_pending(now)
 
     def send_pending(self, now: float) -> None:
         """Send what the windows allow, and again what was not acknowledged in time."""
         for shard, way in self._ways.items():
-            if way.sent > way.heard and now - way.since > self._again_s:
+            if way.sent > way.heard and now - way.since > self.again_s:
                 way.sent = way.heard
-            room = self._window - (way.sent - way.heard)
+            room = self.window - (way.sent - way.heard)
             if way.sent == way.written or room <= 0:
                 continue
             if way.sent == way.heard:
                 way.since = now
-            for number, data in self._letters.messages_after(shard, way.sent, room):
-                self._send(LinkBatch(self._here, shard, number, data))
+            for number, data in self.letters.messages_after(shard, way.sent, room):
+                self.send(LinkBatch(self.here, shard, number, data))
                 way.sent = number

@@ -64,7 +64,7 @@ _CALLS_AT_ONCE = 8
 """Calls to one actor at a time; two of them wait for news."""
 
 
-def connect_ray(address: str, namespace: str = "") -> Any:
+def connect_ray(address: str) -> Any:
     """Ray at that address, and nowhere else; the module is what comes back."""
     try:
         import ray
@@ -86,7 +86,6 @@ def connect_ray(address: str, namespace: str = "") -> Any:
     try:
         ray.init(
             address,
-            namespace=namespace or None,
             log_to_driver=False,
             logging_level=logging.ERROR,
             ignore_reinit_error=True,

@@ -17,7 +17,12 @@ from typing import Any, NamedTuple
 from honeyguide.cluster.object_store import ObjectStore
 from honeyguide.cluster.replicator import ShardReplicator, open_object_store, rebuild_database
 from honeyguide.cluster.resharding import leftover_visits, open_shard
-from honeyguide.cluster.shard_log import entry_number, list_vault_warcs, unpack_entry
+from honeyguide.cluster.shard_log import (
+    VaultEntryHead,
+    entry_number,
+    list_vault_warcs,
+    read_entry,
+)
 from honeyguide.cluster.shard_log import log_prefix as log_place
 from honeyguide.errors import ClusterError, ConfigError
 from honeyguide.store.shards import SPLIT_KEY, shard_folder
@@ -88,7 +93,8 @@ def send_away(store: Store, where: ClusterLocation, announce: Announce) -> None:
 def bring_home(store: Store, announce: Announce) -> list[str]:
     """All shards have taken leave: what they are lies here again. Says what is missing."""
     place = open_object_store(vault_place(store, known_cluster(store).vault))
-    if any(end.get("kind") != "farewell" for end in last_vault_entries(place, store.shard_count)):
+    ends = last_vault_entries(place, store.shard_count)
+    if any(end is None or end.kind != "farewell" for end in ends):
         raise ClusterError(
             f"another process still has shards of {store.folder}: nothing was copied back. Run "
             "the same command again"
@@ -150,19 +156,14 @@ def _fetch_warc_files(place: ObjectStore, shard: int, folder: Path) -> None:
                 half.unlink()
 
 
-def last_vault_entries(place: ObjectStore, shards: int) -> list[dict[str, object]]:
+def last_vault_entries(place: ObjectStore, shards: int) -> list[VaultEntryHead | None]:
     """What the vault alone says of each shard: its last owner, and when it wrote last."""
-    entries: list[dict[str, object]] = []
+    heads: list[VaultEntryHead | None] = []
     for shard in range(shards):
         names = place.list_names(log_place(shard))
-        data = place.read(names[-1]) if names else None
-        if data is None:
-            entries.append({})
-            continue
-        head = unpack_entry(data, names[-1], shard, entry_number(names[-1])).head
-        entry = {"machine": head.by, "epoch": head.epoch, "written_at": head.at, "kind": head.kind}
-        entries.append(entry)
-    return entries
+        entry = read_entry(place, shard, entry_number(names[-1])) if names else None
+        heads.append(entry.head if entry else None)
+    return heads
 
 
 # -- Status of a crawl on a cluster --
@@ -233,10 +234,11 @@ def read_cluster_status(folder: Path, ask_shards: AskShards, address: str = "") 
 
 
 def _shard_status_row(
-    shard: int, answer: Mapping[str, Any] | None, written: dict[str, Any]
+    shard: int, answer: Mapping[str, Any] | None, written: VaultEntryHead | None
 ) -> ShardStatusRow:
-    if not answer:
-        machine, epoch = written.get("machine"), written.get("epoch")
-        return ShardStatusRow(shard, machine, epoch, saved_at=written.get("written_at"))
-    names = [field.name for field in fields(ShardStatusRow) if field.name in answer]
-    return ShardStatusRow(shard, **{name: answer[name] for name in names}, answers=True)
+    if answer:  # of an actor that may be of another version
+        names = [field.name for field in fields(ShardStatusRow) if field.name in answer]
+        return ShardStatusRow(shard, **{name: answer[name] for name in names}, answers=True)
+    if written is None:
+        return ShardStatusRow(shard)
+    return ShardStatusRow(shard, written.by, written.epoch, saved_at=written.at)

@@ -37,8 +37,8 @@ from honeyguide.cluster.shard_log import (
     entry_name,
     entry_number,
     log_prefix,
+    read_entry,
     run_steps,
-    unpack_entry,
 )
 from honeyguide.errors import ClusterError, ConfigError, StorageUnreachable
 from honeyguide.store.collection_files import sync_folder
@@ -77,15 +77,17 @@ def _check_exclusive(vault: ObjectStore, place: str) -> ObjectStore:
     return vault
 
 
+@dataclass
 class LogCompactor:
     """For the owner whose claim has that number."""
 
-    def __init__(self, vault: ObjectStore, shard: int, claim: int) -> None:
-        self._vault = vault
-        self._shard = shard
-        self._claim = claim
-        self._claims: dict[int, bool] = {claim: True}
-        self._rubbish: deque[int] = deque()
+    vault: ObjectStore
+    shard: int
+    claim: int
+    _rubbish: deque[int] = field(default_factory=deque)
+
+    def __post_init__(self) -> None:
+        self._claims = {self.claim: True}
 
     def record_claims(self, seen: dict[int, bool]) -> None:
         """Which entries are claims, as far as they were read anyway."""
@@ -94,7 +96,7 @@ class LogCompactor:
     def plan_deletions(self, base: int) -> None:
         """A whole copy of the database begins at ``base``, and it is complete."""
         with suppress(StorageUnreachable):  # then after the next one
-            numbers = map(entry_number, self._vault.list_names(log_prefix(self._shard)))
+            numbers = map(entry_number, self.vault.list_names(log_prefix(self.shard)))
             self._rubbish = deque(n for n in numbers if n < base and not self._claims.get(n))
 
     def delete_some(self) -> None:
@@ -102,23 +104,21 @@ class LogCompactor:
             for _ in range(min(_DELETED_AT_ONCE, len(self._rubbish))):
                 number = self._rubbish[0]
                 if not self._is_claim(number):
-                    self._vault.delete(entry_name(self._shard, number))
+                    self.vault.delete(entry_name(self.shard, number))
                 self._rubbish.popleft()
 
     def _is_claim(self, number: int) -> bool:
         if number not in self._claims:
-            self._claims[number] = number < self._claim and self._reads_as_claim(number)
+            self._claims[number] = number < self.claim and self._reads_as_claim(number)
         return self._claims[number]
 
     def _reads_as_claim(self, number: int) -> bool:
         """Somebody else's entry, which we had no other reason to read."""
-        where = entry_name(self._shard, number)
-        if (data := self._vault.read(where)) is None:
-            return False
         try:
-            return unpack_entry(data, where, self._shard, number).head.kind == "claim"
+            entry = read_entry(self.vault, self.shard, number)
         except ClusterError:
             return True  # who knows what it was: it may stay
+        return entry is not None and entry.head.kind == "claim"
 
 
 # -- Restore --
@@ -132,10 +132,6 @@ class RestoreReport:
     """What came of it; without entries there was nothing, and nothing was made."""
 
     entries: int = 0
-    bytes: int = 0
-    """Read from the vault."""
-    when: float = 0.0
-    """When the last of it was saved, by its owner's clock."""
     known: FileStamp | None = None
     """The file as it was made, to tell whether it was written to since."""
     sizes: tuple[int, int] = (0, 0)
@@ -144,13 +140,7 @@ class RestoreReport:
     """Numbers of the entries that were read, and whether each is a claim."""
 
 
-class _EntryGone(Exception):
-    """An entry was deleted while we read, or is missing."""
-
-
-def rebuild_database(
-    vault: ObjectStore, shard: int, folder: Path, *, check: bool = False
-) -> RestoreReport:
+def rebuild_database(vault: ObjectStore, shard: int, folder: Path) -> RestoreReport:
     """Make ``folder/collection.db`` what the log says. Needs no claim: who only wants to look
     may call it while the shard's owner goes on."""
     base = -1
@@ -158,23 +148,23 @@ def rebuild_database(
         numbers = [entry_number(found) for found in vault.list_names(log_prefix(shard))]
         if not numbers:
             return RestoreReport()
-        last = _read_entry(vault, shard, max(numbers))
+        last = read_entry(vault, shard, max(numbers))
         if last is None:
             continue
         if last.head.base == 0:
             return RestoreReport()
         try:
-            return _build_database(vault, shard, folder, last.head, check)
-        except (_EntryGone, ClusterError) as error:
+            return _build_database(vault, shard, folder, last.head)
+        except ClusterError:
             # While we read, its owner may have saved the whole anew and deleted what was before.
             if last.head.base == base:
-                raise error if isinstance(error, ClusterError) else _missing_entry(error) from error
+                raise
             base = last.head.base
     raise ClusterError(f"the log of shard {shard} is compacted faster than it can be read")
 
 
 def _build_database(
-    vault: ObjectStore, shard: int, folder: Path, end: VaultEntryHead, check: bool
+    vault: ObjectStore, shard: int, folder: Path, end: VaultEntryHead
 ) -> RestoreReport:
     path = folder / "collection.db"
     half = folder / f".restoring-{token_hex(8)}"
@@ -184,24 +174,21 @@ def _build_database(
         undo.callback(_remove_database, half)
         undo.callback(os.close, fd)
         entries = size = whole = 0
-        when = 0.0
         seen: dict[int, bool] = {}
         for head, applied in _apply_segments(vault, shard, end, fd):
             seen[head.number] = head.kind == "claim"
             if head.kind != "segment":
                 continue
-            entries, size, when = entries + 1, size + applied, head.at
+            entries, size = entries + 1, size + applied
             if head.last and not whole:
                 whole = size
         os.fsync(fd)
-        if check:
-            _check_database(half)
         # An old log beside the new file would be taken for its own.
         _remove_database(path)
         half.rename(path)
         known = stamp_file(path)
         sync_folder(folder)
-    return RestoreReport(entries, size, when, known, (whole, size - whole), seen)
+    return RestoreReport(entries, known, (whole, size - whole), seen)
 
 
 def _apply_segments(
@@ -211,9 +198,7 @@ def _apply_segments(
     before = ""
     group: list[int] = []
     for number in range(end.base, end.number + 1):
-        entry = _read_entry(vault, shard, number)
-        if entry is None:
-            raise _EntryGone(entry_name(shard, number))
+        entry = _require_entry(vault, shard, number)
         head = entry.head
         if before and head.before != before:
             raise damaged_entry(entry_name(shard, number), "it does not follow the one before it")
@@ -230,9 +215,7 @@ def _apply_segments(
             _write_pages(fd, entry)  # the base is complete, or it would not be called so
         elif head.last:
             for early in group[:-1]:
-                if (part := _read_entry(vault, shard, early)) is None:
-                    raise _EntryGone(entry_name(shard, early))
-                _write_pages(fd, part)
+                _write_pages(fd, _require_entry(vault, shard, early))
             _write_pages(fd, entry)
         if head.last:
             os.ftruncate(fd, head.pages * head.page_size)
@@ -248,26 +231,18 @@ def _write_pages(fd: int, entry: VaultEntry) -> None:
         raise damaged_entry(entry_name(head.shard, head.number), str(error)) from error
 
 
-def _read_entry(vault: ObjectStore, shard: int, number: int) -> VaultEntry | None:
-    data = vault.read(entry_name(shard, number))
-    return None if data is None else unpack_entry(data, entry_name(shard, number), shard, number)
-
-
-def _check_database(path: Path) -> None:
-    with closing(Database(path, "read")) as database:
-        database.check_integrity()
+def _require_entry(vault: ObjectStore, shard: int, number: int) -> VaultEntry:
+    if (entry := read_entry(vault, shard, number)) is None:
+        raise ClusterError(
+            f"{entry_name(shard, number)} is missing in the vault. Put it back from a copy of the "
+            "vault; without it the shard cannot be restored further than to the entry before"
+        )
+    return entry
 
 
 def _remove_database(path: Path) -> None:
     for end in ("-wal", "-shm", "-journal", ""):
         path.with_name(path.name + end).unlink(missing_ok=True)
-
-
-def _missing_entry(error: _EntryGone) -> ClusterError:
-    return ClusterError(
-        f"{error} is missing in the vault. Put it back from a copy of the vault; without it the "
-        "shard cannot be restored further than to the entry before"
-    )
 
 
 # -- The replicator --
@@ -295,7 +270,6 @@ class SaveReport:
     """What went to the vault: nothing, if nothing had changed."""
 
     pages: int = 0
-    bytes: int = 0
     entries: int = 0
     whole: bool = False
 
@@ -338,10 +312,10 @@ class ShardReplicator:
         """Look whether the shard is still ours: one small read. Saving does it as well."""
         run_steps(self._vault, self.owner.renew_steps())
 
-    def restore(self, folder: Path, *, check: bool = False) -> RestoreReport:
+    def restore(self, folder: Path) -> RestoreReport:
         """Make ``folder/collection.db`` what was saved last; what is there is replaced. Nothing
         is made if nothing was ever saved."""
-        restored = rebuild_database(self._vault, self.owner.shard, folder, check=check)
+        restored = rebuild_database(self._vault, self.owner.shard, folder)
         self._changes, self._needs_restore, self._known = None, False, restored.known
         self._base_bytes, self._later_bytes = restored.sizes
         self._compactor.record_claims(restored.seen)
@@ -429,7 +403,7 @@ class ShardReplicator:
         else:
             self._later_bytes += size
         self._compactor.delete_some()
-        return SaveReport(len(taken.numbers), size, entries, taken.whole)
+        return SaveReport(len(taken.numbers), entries, taken.whole)
 
 
 def _has_same_content(vault: ObjectStore, name: str, path: Path) -> bool:

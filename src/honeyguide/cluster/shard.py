@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -38,7 +38,7 @@ from honeyguide.crawl.loop import CrawlLoop
 from honeyguide.crawl.signals import relaxed_gc
 from honeyguide.errors import ClusterError, CollectionCorrupt, CollectionLocked
 from honeyguide.frontier.frontier import LinkFrontier
-from honeyguide.learning.trainer import LearningResult
+from honeyguide.learning.generation_builder import LearningResult
 from honeyguide.protocols import Strategy
 from honeyguide.store.generations import unpack_strategy
 from honeyguide.store.shards import SPLIT_KEY, mismatch_message
@@ -108,8 +108,13 @@ class ShardLearner:
     def stop_waiting(self) -> None:
         pass
 
-    def is_due(self) -> bool:
+    waiting = 0
+
+    def is_due(self, *, at_once: bool = False) -> bool:  # noqa: ARG002 - as the protocol has it
         return False
+
+    def requeue_labels(self) -> None:
+        pass
 
     async def learn(self, strategy: Strategy) -> LearningResult:  # noqa: ARG002 - as the protocol has it
         raise AssertionError("a shard is taught, and teaches nobody")
@@ -118,19 +123,20 @@ class ShardLearner:
         pass
 
 
+@dataclass
 class ShardAllowance:
     """How many visits this shard may make, and when the whole crawl is over."""
 
-    def __init__(self, hungry: Callable[[], None], free: Callable[[], bool] = lambda: True) -> None:
-        """``hungry`` is called when more could be done than is allowed; ``free`` is asked before
-        anything is: on a cluster, a shard may have another owner by now."""
-        self.asked = False
-        self.why = ""
-        """Why the crawl is over; '': it is not."""
-        self.wants = False
-        self.allotted = self.turn = 0
-        self._hungry = hungry
-        self._free = free
+    hungry: Callable[[], None]
+    """Called when more could be done than is allowed."""
+    free: Callable[[], bool] = lambda: True
+    """Asked before anything is done: on a cluster, a shard may have another owner by now."""
+    asked: bool = False
+    why: str = ""
+    """Why the crawl is over; '': it is not."""
+    wants: bool = False
+    allotted: int = 0
+    turn: int = 0
 
     def set_allowance(self, visits: int, turn: int, used: int) -> None:
         """-1: as many as you like. What is used cannot be taken away."""
@@ -141,13 +147,13 @@ class ShardAllowance:
         self.wants = False
 
     def has_room(self, visits: int) -> bool:
-        if not self._free():
+        if not self.free():
             return False
         if self.allotted < 0 or visits < self.allotted:
             return True
         if not self.wants:
             self.wants = True
-            self._hungry()
+            self.hungry()
         return False
 
     def stop_reason(self, _visits: int) -> str:
@@ -176,10 +182,11 @@ class Shard:
         settings = plan.settings
         self._settings = settings
         self._checkpointer = checkpointer
-        self._allowance = ShardAllowance(self._report_soon)
+        self._allowance = ShardAllowance(
+            self._report_soon, lambda: checkpointer is None or checkpointer.may_start
+        )
         shelf = WarcFolder(Path(plan.warc), plan.shard + 1)
         if checkpointer is not None:
-            self._allowance = ShardAllowance(self._report_soon, lambda: checkpointer.may_start)
             shelf = checkpointer.warc_directory(Path(plan.warc))
             files = replace(settings.store, warc_mb=settings.cluster.warc_mb)
             self._settings = replace(self._settings, store=files)
@@ -232,15 +239,15 @@ class Shard:
 
     async def _open_loop(self, open_: AsyncExitStack) -> CrawlLoop:
         """Open the crawl loop. A shard of a coordinator that died may still hold the folder."""
-        folder = Path(self._plan.folder)
-        for _ in range(round(_FOLDER_WAIT_S / _TICK_S)):
+        folder, until = Path(self._plan.folder), time.monotonic() + _FOLDER_WAIT_S
+        while True:
             try:
                 made = open_crawl(folder, self._settings, clock=self._clock, part=self._part)
                 return await open_.enter_async_context(made)
             except CollectionLocked:
+                if time.monotonic() > until:
+                    raise
                 await asyncio.sleep(_TICK_S)
-        made = open_crawl(folder, self._settings, clock=self._clock, part=self._part)
-        return await open_.enter_async_context(made)
 
     def leave(self) -> None:
         """The coordinator is gone, or asks for it: finish running visits and end."""
@@ -353,29 +360,21 @@ class Shard:
             raise ClusterError(
                 "this machine has a different public suffix list: hosts would move to another shard"
             )
-        checkpointer, longest = self._checkpointer, self._settings.fetch.total_s
-        if checkpointer is None:
-            post = messages.LinkOutbox(
-                own_number, self._plan.shards, store.shard_messages, self._send
-            )
-            loans = HostLeases(own_number, own, longest, self._send)
-        else:
+        checkpointer, cluster = self._checkpointer, self._settings.cluster
+        send: SendMessage = self._send
+        longest = self._settings.fetch.total_s
+        window, again_s = messages.IN_FLIGHT_WINDOW, messages.RESEND_S
+        if checkpointer is not None:
             checkpointer.attach_store(store)
-            cluster = self._settings.cluster
-            parts = (
-                own_number,
-                self._plan.shards,
-                store.shard_messages,
-                checkpointer.send_when_saved,
-            )
-            post = messages.LinkOutbox(
-                *parts, window=_CLUSTER_WINDOW, again_s=max(1.0, 4 * cluster.save_s)
-            )
+            send = checkpointer.send_when_saved
             longest = max(longest, cluster.lease_s)
-            note = partial(_save_lent_hosts, store)
-            loans = HostLeases(
-                own_number, own, longest, self._send, note, checkpointer.send_when_saved
-            )
+            window, again_s = _CLUSTER_WINDOW, max(1.0, 4 * cluster.save_s)
+        post = messages.LinkOutbox(
+            own_number, self._plan.shards, store.shard_messages, send, window, again_s
+        )
+        loans = HostLeases(own_number, own, longest, self._send, lend=send)
+        if checkpointer is not None:
+            loans.note = partial(_save_lent_hosts, store)
             loans.restore_lent_hosts(_load_lent_hosts(store), self._clock())
         # Where links are served in the order they were found, only the first sighting counts.
         often = 1 if self._part.strategy.traits.order == "breadth" else SIGHTINGS
@@ -387,10 +386,8 @@ class Shard:
         if self._checkpointer is not None:
             most = min(most, self._checkpointer.newest - request.after)
         found = store.shard_sync.pack_visits(request.after, most) if most > 0 else None
-        if found is None:
-            self._send(messages.ShardVisits(own_number, request.after + 1, request.after, b""))
-        else:
-            self._send(messages.ShardVisits(own_number, found.first, found.last, found.data))
+        first, last, data = found or (request.after + 1, request.after, b"")
+        self._send(messages.ShardVisits(own_number, first, last, data))
 
     def _unpack_strategy(self, data: bytes) -> Strategy:
         strategy: Strategy = unpack_strategy(

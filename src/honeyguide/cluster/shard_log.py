@@ -141,6 +141,12 @@ def unpack_entry(data: bytes, name: str, shard: int, number: int) -> VaultEntry:
     return VaultEntry(head, bytes(rest[4 + length :]), digest.hex(), len(data))
 
 
+def read_entry(vault: ObjectStore, shard: int, number: int) -> VaultEntry | None:
+    """The entry with that number; None: there is none."""
+    data = vault.read(entry_name(shard, number))
+    return None if data is None else unpack_entry(data, entry_name(shard, number), shard, number)
+
+
 def entry_digest(data: bytes) -> str:
     return data[len(_MAGIC) : _START - 4].hex()
 
@@ -260,7 +266,7 @@ class ShardOwner:
         for _ in range(_CLAIM_ROUNDS):
             numbers = yield from self._entry_numbers()
             end = numbers[-1] if numbers else 0
-            last = yield from self._read_entry(end) if end else _no_entry()
+            last = (yield from self._read_entry(end)) if end else None
             if end and last is None:
                 continue  # compacted since we looked
             head = self._claim_head(end, last)
@@ -411,8 +417,3 @@ class ShardOwner:
         if data is None:
             return None
         return unpack_entry(data, entry_name(self.shard, number), self.shard, number)
-
-
-def _no_entry() -> StoreSteps[None]:
-    return
-    yield

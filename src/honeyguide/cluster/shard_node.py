@@ -16,6 +16,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
 
@@ -56,48 +57,44 @@ _RETRY_S = 0.5
 """When to ask a vault again that did not answer."""
 
 
+@dataclass
 class Checkpointer:
     """One owner's claim to one shard, while it lives."""
 
-    def __init__(
-        self,
-        shard: int,
-        keeper: ShardReplicator,
-        settings: ClusterSettings,
-        safe_warcs: frozenset[str],
-        send: Callable[[messages.Message], None],
-    ) -> None:
-        """``safe_warcs``: WARC files of earlier owners that are safe."""
-        self._shard = shard
-        self._replicator = keeper
-        self._settings = settings
-        self._safe_warcs = safe_warcs
-        self._send = send
-        self._held: deque[messages.Message] = deque()
-        self._store: Store | None = None
-        self._stopped = asyncio.Event()
-        self._margin = min(_MARGIN_S, settings.lease_s * _MARGIN_SHARE)
-        self.newest = 0
-        """Number of the last visit that is saved in the vault."""
-        self._changes = -1
-        """The database's count of changes at the last save."""
-        self.saved_at = 0.0
-        """Time of the last save, in seconds since 1970."""
-        self._due = self._rolled = 0.0
-        self.gone = False
-        """Whether it took leave."""
+    shard: int
+    replicator: ShardReplicator
+    settings: ClusterSettings
+    safe_warcs: frozenset[str]
+    """WARC files of earlier owners that are safe."""
+    send: Callable[[messages.Message], None]
+    newest: int = 0
+    """Number of the last visit that is saved in the vault."""
+    saved_at: float = 0.0
+    """Time of the last save, in seconds since 1970."""
+    gone: bool = False
+    """Whether it took leave."""
+    _held: deque[messages.Message] = field(default_factory=deque)
+    _store: Store | None = None
+    _stopped: asyncio.Event = field(default_factory=asyncio.Event)
+    _changes: int = -1
+    """The database's count of changes at the last save."""
+    _due: float = 0.0
+    _rolled: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._margin = min(_MARGIN_S, self.settings.lease_s * _MARGIN_SHARE)
 
     # -- what the shard asks -----------------------------------------------------------------
 
     @property
     def may_start(self) -> bool:
         """Whether a visit may begin."""
-        return self._replicator.owner.seconds_left() > 2 * self._margin
+        return self.replicator.owner.seconds_left() > 2 * self._margin
 
     @property
     def is_expiring(self) -> bool:
         """Whether nothing may be under way any more."""
-        return self._replicator.owner.seconds_left() <= self._margin
+        return self.replicator.owner.seconds_left() <= self._margin
 
     @property
     def is_all_saved(self) -> bool:
@@ -105,7 +102,7 @@ class Checkpointer:
         return self._store is not None and self._store.database.changes_made == self._changes
 
     def warc_directory(self, folder: Path) -> WarcFolder:
-        return WarcFolder(folder, self._shard + 1, self._replicator.owner.epoch, self._safe_warcs)
+        return WarcFolder(folder, self.shard + 1, self.replicator.owner.epoch, self.safe_warcs)
 
     def attach_store(self, store: Store) -> None:
         self._store = store
@@ -118,9 +115,9 @@ class Checkpointer:
     def checkpoint_status(self, under_way: int) -> messages.CheckpointStatus:
         """The state of the checkpoints. ``under_way``: link batches that are not acknowledged."""
         lost = self._store.warc_archive.lost if self._store is not None else 0
-        where, window = socket.gethostname(), self._settings.save_s
+        where, window = socket.gethostname(), self.settings.save_s
         return messages.CheckpointStatus(
-            self._shard, self._replicator.owner.epoch, where, window, self.saved_at, lost, under_way
+            self.shard, self.replicator.owner.epoch, where, window, self.saved_at, lost, under_way
         )
 
     # -- while the crawl loop runs ---------------------------------------------------
@@ -156,7 +153,7 @@ class Checkpointer:
     async def release_shard(self) -> None:
         """The next owner need not wait; whatever was written last is saved."""
         await self.save_everything()
-        await asyncio.to_thread(self._replicator.release_shard)
+        await asyncio.to_thread(self.replicator.release_shard)
         self.gone = True
 
     async def _save_loop(self) -> None:
@@ -165,17 +162,17 @@ class Checkpointer:
             try:
                 if now >= self._due:
                     await self._save_once()
-                    self._due = now + self._settings.save_s
+                    self._due = now + self.settings.save_s
                     self._roll_warc(now)
                     await self._upload_warcs()
                 else:
-                    await asyncio.to_thread(self._replicator.renew_lease)
+                    await asyncio.to_thread(self.replicator.renew_lease)
             except StorageUnreachable:
                 # Go on for as long as the lease lasts: perhaps it answers again.
                 await self._sleep_until_stopped(_RETRY_S)
                 continue
             left = self._due - time.monotonic()
-            await self._sleep_until_stopped(min(left, self._settings.lease_s / _RENEWALS_PER_LEASE))
+            await self._sleep_until_stopped(min(left, self.settings.lease_s / _RENEWALS_PER_LEASE))
 
     async def _sleep_until_stopped(self, seconds: float) -> None:
         with suppress(TimeoutError):
@@ -185,28 +182,28 @@ class Checkpointer:
         """Take a snapshot between two transactions and send it while the crawl goes on."""
         assert self._store is not None
         store = self._store
-        taken = self._replicator.take_snapshot(store.database)
+        taken = self.replicator.take_snapshot(store.database)
         held = len(self._held)
         newest = store.visits.last_id()
         changes = store.database.changes_made
         now = time.time()
         # Who is cancelled meanwhile leaves, but what was taken is sent, or closed.
         loop = asyncio.get_running_loop()
-        await asyncio.shield(loop.run_in_executor(None, self._replicator.send_snapshot, taken))
+        await asyncio.shield(loop.run_in_executor(None, self.replicator.send_snapshot, taken))
         self.newest, self._changes, self.saved_at = newest, changes, now
         for _ in range(held):
-            self._send(self._held.popleft())
+            self.send(self._held.popleft())
 
     def _roll_warc(self, now: float) -> None:
         assert self._store is not None
-        if now - self._rolled >= self._settings.warc_s:
+        if now - self._rolled >= self.settings.warc_s:
             self._rolled = now
             self._store.warc_archive.roll_file()
 
     async def _upload_warcs(self) -> None:
         assert self._store is not None
         for path in self._store.warc_archive.closed_files():
-            await asyncio.to_thread(self._replicator.upload_warc, path)
+            await asyncio.to_thread(self.replicator.upload_warc, path)
             path.unlink()
 
 
@@ -269,30 +266,27 @@ class CoordinatorOutbox:
             ]
 
 
+def _machine_folder() -> Path:
+    return Path(tempfile.gettempdir()) / "honeyguide-shards"
+
+
+@dataclass(eq=False)
 class ShardNode:
-    def __init__(
-        self,
-        plan: messages.ShardPlan,
-        place: str,
-        carry: Callable[[int, bytes], None],
-        *,
-        scratch: Path | None = None,
-        clock: Clock = boot_seconds,
-    ) -> None:
-        """``place``: of the vault. ``carry``: to another shard. ``scratch``: where shards of this
-        machine lie, in its temporary folder if not said."""
-        self.news = CoordinatorOutbox()
-        self.over = False
-        """Whether nothing more comes of it."""
-        self.gone = False
-        """Whether it took leave, and everything is in the vault."""
-        self._plan = plan
-        self._place = place
-        self._carry = carry
-        self._scratch = scratch or Path(tempfile.gettempdir()) / "honeyguide-shards"
-        self._clock = clock
-        self._shard: Shard | None = None
-        self._early: list[bytes] = []
+    plan: messages.ShardPlan
+    place: str
+    """Of the vault."""
+    carry: Callable[[int, bytes], None]
+    """To another shard."""
+    scratch: Path = field(default_factory=_machine_folder)
+    """Where shards of this machine lie."""
+    clock: Clock = boot_seconds
+    news: CoordinatorOutbox = field(default_factory=CoordinatorOutbox)
+    over: bool = False
+    """Whether nothing more comes of it."""
+    gone: bool = False
+    """Whether it took leave, and everything is in the vault."""
+    _shard: Shard | None = None
+    _early: list[bytes] = field(default_factory=list)
 
     def receive_messages(self, encoded: list[bytes]) -> None:
         """Messages for this shard; in the thread of its loop."""
@@ -308,10 +302,8 @@ class ShardNode:
         folder = self._new_folder()
         try:
             keeper, safe_warcs = await self._claim_with_retries(folder)
-            plan = msgspec.structs.replace(
-                self._plan, folder=str(folder), warc=str(folder / "warc")
-            )
-            files = frozenset(safe_warcs).union(self._plan.files)
+            plan = msgspec.structs.replace(self.plan, folder=str(folder), warc=str(folder / "warc"))
+            files = frozenset(safe_warcs).union(self.plan.files)
             settings = plan.settings.cluster
             checkpointer = Checkpointer(plan.shard, keeper, settings, files, self._send_message)
             self._shard = Shard(plan, self._send_message, checkpointer=checkpointer)
@@ -321,7 +313,7 @@ class ShardNode:
                 await self._shard.run()
             self.gone = checkpointer.gone
         except Exception as error:  # noqa: BLE001 - whoever reads it there has no other way to know
-            self._send_message(messages.ShardEnded.from_error(self._plan.shard, error))
+            self._send_message(messages.ShardEnded.from_error(self.plan.shard, error))
         finally:
             self.over = True
             shutil.rmtree(folder, ignore_errors=True)
@@ -335,34 +327,32 @@ class ShardNode:
                 await asyncio.sleep(_CLAIM_RETRY_S)
 
     def _claim_and_restore(self, folder: Path) -> tuple[ShardReplicator, list[str]]:
-        place, shard = open_object_store(self._place), self._plan.shard
-        lease = self._plan.settings.cluster.lease_s
-        keeper = ShardReplicator.claim(place, shard, socket.gethostname(), lease, self._clock)
+        place, shard = open_object_store(self.place), self.plan.shard
+        lease = self.plan.settings.cluster.lease_s
+        keeper = ShardReplicator.claim(place, shard, socket.gethostname(), lease, self.clock)
         keeper.restore(folder)
         return keeper, list_vault_warcs(place, shard)
 
     def _new_folder(self) -> Path:
         """A new one; what owners left here who died is cleared away."""
-        name = f"{self._place.rstrip('/').rpartition('/')[2]}-{self._plan.shard:03d}"
-        self._scratch.mkdir(parents=True, exist_ok=True)
-        for old in self._scratch.glob(f"{name}-*"):
+        name = f"{self.place.rstrip('/').rpartition('/')[2]}-{self.plan.shard:03d}"
+        self.scratch.mkdir(parents=True, exist_ok=True)
+        for old in self.scratch.glob(f"{name}-*"):
             if lock_holder(old / "lock") is None:
                 shutil.rmtree(old, ignore_errors=True)
-        return self._scratch / f"{name}-{token_hex(4)}"
+        return self.scratch / f"{name}-{token_hex(4)}"
 
     def _send_message(self, message: messages.Message) -> None:
         to = messages.message_recipient(message)
         if to == messages.COORDINATOR:
             self.news.put(message)
         else:
-            self._carry(to, messages.encode_message(message))
-
-    def leave(self) -> None:
-        self.receive_messages([messages.encode_message(messages.ExitRequest())])
+            self.carry(to, messages.encode_message(message))
 
 
 def node_status(news: CoordinatorOutbox) -> dict[str, object]:
-    """How a shard stands, for people."""
+    """How a shard stands, for people: fields of a
+    :class:`~honeyguide.cluster.remote_state.ShardStatusRow`."""
     state, checkpoint = news.state, news.kept
     status: dict[str, object] = {}
     if checkpoint is not None:
@@ -375,6 +365,5 @@ def node_status(news: CoordinatorOutbox) -> dict[str, object]:
             "letters": checkpoint.under_way,
         }
     if state is not None:
-        status |= {"visits": state.visits, "waiting": state.waiting, "busy": state.busy}
-        status |= {"unsaved": state.unsaved, "idle": state.idle}
+        status |= {"visits": state.visits, "waiting": state.waiting}
     return status

@@ -20,6 +20,7 @@ from honeyguide.crawl import status
 from honeyguide.crawl.build import build_stop_conditions, build_training_feed
 from honeyguide.crawl.from_settings import build_scope_filter, build_strategy
 from honeyguide.crawl.live_generation import choose_generation
+from honeyguide.crawl.rescore import pinned_cut, settle_cut
 from honeyguide.crawl.run import complete_report, run_observed
 from honeyguide.crawl.signals import run_in_loop, stop_on_signals
 from honeyguide.crawl.status import Report
@@ -127,8 +128,8 @@ async def open_coordinator(
     made = build_strategy(settings)
     async with AsyncExitStack() as closing:
         store = closing.enter_context(Store.open(folder, "crawl", settings.store))
-        store.set_threshold(settings.topic.threshold)
         store.visits.set_topics(topics.topic_names(settings))
+        settings = pinned_cut(settings, settle_cut(store, settings))
         shards = store.shard_count if wish.shards is None else wish.shards
         if wish.cluster is None:
             remote_state.refuse_if_away(store)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 
 from honeyguide.cluster.messages import (
     LeaseDeferral,
@@ -69,24 +70,21 @@ _ANSWER_TIMEOUT_S = 10.0
 """An owner that did not answer is asked again."""
 
 
+@dataclass
 class HostLeases:
-    def __init__(
-        self,
-        here: int,
-        own: LinkFrontier,
-        longest_s: float,
-        send: Callable[[LeaseRequest | LeaseGrant | LeaseDeferral | LeaseReturn], None],
-        note: Callable[[list[str]], None] | None = None,
-        lend: Callable[[LeaseGrant], None] | None = None,
-    ) -> None:
-        """``longest_s``: no request takes longer. On a cluster, ``note`` writes down which hosts
-        are lent, for who comes after us, and ``lend`` says so once that is safe."""
-        self._here = here
-        self._own = own
-        self._lost_s = 2 * longest_s + _UNUSED_S
-        self._send = send
-        self._note = note or (lambda _: None)
-        self._tell = lend or send
+    here: int
+    own: LinkFrontier
+    longest_s: float
+    """No request takes longer."""
+    send: Callable[[LeaseRequest | LeaseGrant | LeaseDeferral | LeaseReturn], None]
+    note: Callable[[list[str]], None] = lambda _: None
+    """On a cluster: writes down which hosts are lent, for who comes after us."""
+    lend: Callable[[LeaseGrant], None] | None = None
+    """On a cluster: says that a host is lent once that is safe."""
+
+    def __post_init__(self) -> None:
+        self._lost_s = 2 * self.longest_s + _UNUSED_S
+        self._tell = self.lend or self.send
         self._asked: dict[str, float] = {}
         self._later: dict[str, float] = {}
         """Hosts that are not to be had before a time."""
@@ -111,20 +109,20 @@ class HostLeases:
             if now - since <= _UNUSED_S:
                 self._used[host] = by
                 return 0.0
-            self._send(LeaseReturn(self._here, by, host, 0.0))  # its owner may have it back by now
+            self.send(LeaseReturn(self.here, by, host, 0.0))  # its owner may have it back by now
         if (until := self._later.get(host, 0.0)) > now:
             return until
         self._later.pop(host, None)
         if now - self._asked.get(host, float("-inf")) > _ANSWER_TIMEOUT_S:
             self._asked[host] = now
-            self._send(LeaseRequest(self._here, owner, host, now))
+            self.send(LeaseRequest(self.here, owner, host, now))
         return now + _RETRY_S
 
     def handle_grant(self, message: LeaseGrant) -> None:
         if self._asked.get(message.host) != message.ticket:
             # It answers what we, or one before us, asked long ago: who knows whose it is by now.
             if not any(message.host in known for known in (self._asked, self._have, self._used)):
-                self._send(LeaseReturn(self._here, message.by, message.host, 0.0))
+                self.send(LeaseReturn(self.here, message.by, message.host, 0.0))
             return
         del self._asked[message.host]
         self._have[message.host] = message.by, message.ticket
@@ -137,12 +135,12 @@ class HostLeases:
     def give_back(self, host: str, rest: float) -> None:
         owner = self._used.pop(host, None)
         if owner is not None:
-            self._send(LeaseReturn(self._here, owner, host, rest))
+            self.send(LeaseReturn(self.here, owner, host, rest))
 
     def restore_lent_hosts(self, hosts: list[str], now: float) -> None:
         """Hosts that one before us had lent: they are left alone until whoever has them is done."""
         for host in hosts:
-            self._own.park_host(host, now + self._lost_s)
+            self.own.park_host(host, now + self._lost_s)
 
     # -- who lends ---------------------------------------------------------------------------
 
@@ -151,7 +149,7 @@ class HostLeases:
         if lent is not None and lent[0] == message.by:
             self._lent[message.host] = message.by, now
             self._tell(
-                LeaseGrant(self._here, message.by, message.host, message.ticket)
+                LeaseGrant(self.here, message.by, message.host, message.ticket)
             )  # it was lost
             return
         self._wanted.setdefault(message.host, {})[message.by] = message.ticket
@@ -161,8 +159,8 @@ class HostLeases:
         lent = self._lent.get(message.host)
         if lent is not None and lent[0] == message.by:
             del self._lent[message.host]
-            self._note(list(self._lent))
-            self._own.release_host(message.host, now, message.rest)
+            self.note(list(self._lent))
+            self.own.release_host(message.host, now, message.rest)
 
     def lend_ready_hosts(self, now: float) -> None:
         """Lend what is rested by now: who waits for a host goes before our own links."""
@@ -175,30 +173,30 @@ class HostLeases:
         for host, (_, since) in list(self._lent.items()):
             if now - since > self._lost_s:
                 del self._lent[host]
-                self._own.release_host(host, now, 0.0)
+                self.own.release_host(host, now, 0.0)
         for host, at in list(self._asked.items()):
             if now - at > self._lost_s:
                 del self._asked[host]  # nobody answered, and nobody here asked again
         for host, (owner, since) in list(self._have.items()):
             if now - since > _UNUSED_S:
                 del self._have[host]
-                self._send(LeaseReturn(self._here, owner, host, 0.0))
+                self.send(LeaseReturn(self.here, owner, host, 0.0))
 
     def _lend_host(self, host: str, now: float) -> None:
         if host in self._lent:
             return
-        if at := self._own.claim_host(host, now):
+        if at := self.own.claim_host(host, now):
             if at - now > _SOON_S:
                 for to, ticket in self._wanted.pop(host).items():
-                    self._send(LeaseDeferral(self._here, to, host, at, ticket))
+                    self.send(LeaseDeferral(self.here, to, host, at, ticket))
             return
         to = next(iter(self._wanted[host]))
         ticket = self._wanted[host].pop(to)
         if not self._wanted[host]:
             del self._wanted[host]
         self._lent[host] = to, now
-        self._note(list(self._lent))
-        self._tell(LeaseGrant(self._here, to, host, ticket))
+        self.note(list(self._lent))
+        self._tell(LeaseGrant(self.here, to, host, ticket))
 
 
 # -- The frontier --
@@ -218,32 +216,24 @@ _LINKS_PER_BATCH = 2_000
 _PAUSE_S = 0.1
 
 
+@dataclass
 class ShardedFrontier:
     """Implements :class:`honeyguide.protocols.Frontier`."""
 
-    def __init__(
-        self,
-        own: LinkFrontier,
-        partition: ShardPartition,
-        post: LinkOutbox,
-        loans: HostLeases,
-        clock: Callable[[], float],
-        sightings: int = SIGHTINGS,
-    ) -> None:
-        """``sightings``: how often a link to another shard's host is told; once is enough where
-        links are served in the order in which they were found."""
-        self.own = own
-        self.post = post
-        self.loans = loans
-        self._partition = partition
-        self._clock = clock
-        self._sightings = sightings
-        self._told: dict[int, int] = {}
-        self._known: set[Url] = set()
-        """Links that were sent often enough, as far as remembered."""
-        self.links = 0
-        """Links of this run that were sent to other shards."""
-        self._out: defaultdict[int, list[tuple[float, Link]]] = defaultdict(list)
+    own: LinkFrontier
+    partition: ShardPartition
+    post: LinkOutbox
+    loans: HostLeases
+    clock: Callable[[], float]
+    sightings: int = SIGHTINGS
+    """How often a link to another shard's host is told; once is enough where links are served in
+    the order in which they were found."""
+    links: int = 0
+    """Links of this run that were sent to other shards."""
+    _told: dict[int, int] = field(default_factory=dict)
+    _known: set[Url] = field(default_factory=set)
+    """Links that were sent often enough, as far as remembered."""
+    _out: dict[int, list[tuple[float, Link]]] = field(default_factory=lambda: defaultdict(list))
 
     def __len__(self) -> int:
         return len(self.own)
@@ -255,7 +245,7 @@ class ShardedFrontier:
 
     def push(self, candidates: Iterable[Candidate]) -> int:
         near = []
-        of, here = self._partition.shard_of_url, self._partition.here
+        of, here = self.partition.shard_of_url, self.partition.here
         for candidate in candidates:
             shard = of(candidate.link.url)
             if shard == here:
@@ -265,7 +255,7 @@ class ShardedFrontier:
         return self.own.push(near)
 
     def still_wanted(self, urls: Sequence[Url]) -> list[bool]:
-        known, of, here = self._known, self._partition.shard_of_url, self._partition.here
+        known, of, here = self._known, self.partition.shard_of_url, self.partition.here
         unsure = [url for url in urls if url not in known]
         near = {url for url in unsure if of(url) == here}
         answers = self.own.still_wanted([url for url in unsure if url in near])
@@ -287,14 +277,17 @@ class ShardedFrontier:
     def defer(self, candidate: Candidate, now: float, rest: float, at: float) -> None:
         self.own.defer(candidate, now, rest, at)
 
+    def reopen(self, urls: Iterable[Url]) -> None:
+        self.own.reopen(urls)
+
     def claim_host(self, host: str, now: float) -> float:
-        owner = shard_of(host, self._partition.shards)
-        if owner == self._partition.here:
+        owner = shard_of(host, self.partition.shards)
+        if owner == self.partition.here:
             return self.own.claim_host(host, now)
         return self.loans.borrow_host(host, owner, now)
 
     def release_host(self, host: str, now: float, rest: float) -> None:
-        if shard_of(host, self._partition.shards) == self._partition.here:
+        if shard_of(host, self.partition.shards) == self.partition.here:
             self.own.release_host(host, now, rest)
         else:
             self.loans.give_back(host, rest)
@@ -302,16 +295,25 @@ class ShardedFrontier:
     def park_host(self, host: str, until: float) -> None:
         self.own.park_host(host, until)
 
+    def put_back(self, candidate: Candidate, now: float) -> None:
+        self.own.put_back(candidate, now)
+
+    def free_held(self, host: str) -> None:
+        self.own.free_held(host)
+
     def rerank_all(self, rank: RankFunction) -> None:
         self.own.rerank_all(rank)
 
     def rerank_some(self, rank: RankFunction, urls: Sequence[Url], ahead: int) -> None:
         self.own.rerank_some(rank, urls, ahead)
 
+    def lower_scores(self, limit: RankFunction) -> None:
+        self.own.lower_scores(limit)
+
     def wake_at(self) -> float | None:
         at = self.own.wake_at()
         # Whoever does not keep up with us is given time.
-        return max(at, self._clock() + _PAUSE_S) if at is not None and self.post.is_full else at
+        return max(at, self.clock() + _PAUSE_S) if at is not None and self.post.is_full else at
 
     def flush(self) -> None:
         for shard, links in self._out.items():
@@ -323,13 +325,13 @@ class ShardedFrontier:
 
     def confirm_flush(self) -> None:
         self.own.confirm_flush()
-        self.post.confirm_flush(self._clock())
+        self.post.confirm_flush(self.clock())
 
     def _is_untold(self, url: Url) -> bool:
         """Whether this link should be sent to its shard."""
         if url in self._known:
             return False
-        if self._told.get(url_fingerprint(url), 0) < self._sightings:
+        if self._told.get(url_fingerprint(url), 0) < self.sightings:
             return True
         if len(url) <= MAX_CACHED_URL:
             if len(self._known) >= _KNOWN_MEMO:
@@ -340,7 +342,7 @@ class ShardedFrontier:
     def _queue_foreign_link(self, shard: int, candidate: Candidate) -> None:
         mark = url_fingerprint(candidate.link.url)
         times = self._told.get(mark, 0)
-        if times < self._sightings:
+        if times < self.sightings:
             if len(self._told) >= _COUNTED_LINKS:
                 self._told.clear()
                 self._known.clear()

@@ -12,6 +12,7 @@ import os
 import re
 import stat
 import tomllib
+from contextlib import suppress
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -19,7 +20,13 @@ from typing import Any, TypeVar, cast
 
 from honeyguide import language_codes
 from honeyguide.config import validation
-from honeyguide.config.settings import FurtherTopic, Settings, TopicSettings, has_bang_command
+from honeyguide.config.settings import (
+    KEEP_WORDS,
+    FurtherTopic,
+    Settings,
+    TopicSettings,
+    has_bang_command,
+)
 from honeyguide.config.validation import build_dataclass
 from honeyguide.errors import ConfigError
 from honeyguide.types import MAX_TOPICS
@@ -120,9 +127,34 @@ def parse_settings(raw: dict[str, Any], where: str = "settings") -> Settings:
             f"keyword_language = {json.dumps(code)} if it is the language of the keywords"
         )
     raw = with_current_keys(raw, where)
+    if isinstance(topic := raw.get("topic"), dict):
+        raw = raw | {"topic": topic | _stated_keep(topic)}
     settings = cast("Settings", build_dataclass(Settings, raw, where, ""))
     check_settings(settings, where)
     return settings
+
+
+def _stated_keep(topic: dict[str, Any]) -> dict[str, Any]:
+    """``topic.keep`` as text: a precision may be written as a number, and a threshold rules it
+    out."""
+    keep = topic.get("keep")
+    if "threshold" in topic:
+        return {"keep": ""}
+    return {"keep": repr(keep)} if type(keep) in (int, float) else {}
+
+
+def check_keep(keep: str, where: str) -> None:
+    """A ConfigError unless it is a word of the dial, or a precision."""
+    if not is_keep(keep):
+        words = ", ".join(KEEP_WORDS)
+        raise ConfigError(f"{where} must be {words}, or a precision such as 0.9, not {keep!r}")
+
+
+def is_keep(text: str) -> bool:
+    """Whether it is a word of the dial ``topic.keep``, or a precision."""
+    with suppress(ValueError):
+        return text in KEEP_WORDS or 0 < float(text) < 1
+    return False
 
 
 # --------------------------------------------------------------------------------------------------
@@ -161,6 +193,8 @@ def check_settings(settings: Settings, where: str) -> None:
     if settings.crawl.concurrency < 1:
         raise ConfigError(f"{where}: crawl.concurrency must be at least 1")
     validation.check_number(f"{where}: topic.threshold", settings.topic.threshold, 0, 1, above=True)
+    if settings.topic.keep:
+        check_keep(settings.topic.keep, f"{where}: topic.keep")
     for key in ("precision", "coverage"):
         if getattr(settings.stop, key) > 1:
             raise ConfigError(f"{where}: stop.{key} is a share and must not be more than 1")

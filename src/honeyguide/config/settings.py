@@ -8,11 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+KEEP_WORDS = ("strict", "balanced", "generous")
+
 
 @dataclass(frozen=True, slots=True)
 class TopicSettings:
     """What the user is after. Further topics of the same crawl are ``[[topics]]`` tables: a name of
-    their own, and the keys of this table but seeds, language, keyword_language and threshold."""
+    their own, and the keys of this table but those of seeds, language, keyword_language, keep and
+    threshold."""
 
     name: str = ""
     """For people; the folder's name if not given."""
@@ -21,7 +24,9 @@ class TopicSettings:
     keywords: tuple[str, ...] = ()
     """Words and phrases of the topic, found by their stems."""
     seeds: tuple[str, ...] = ()
-    """Addresses to start from."""
+    """Addresses to start from. One that resembles the topic is a weak example of it, too."""
+    seeds_are_doors: bool = False
+    """Seeds are only places to start from, and no examples."""
     good: tuple[str, ...] = ()
     """Addresses of pages that are what you want."""
     bad: tuple[str, ...] = ()
@@ -36,8 +41,11 @@ class TopicSettings:
     keyword_language: str = ""
     """Language of the keywords: it chooses stemmer and stop words; not given: the first of
     language, else en."""
+    keep: str = "balanced"
+    """How strict to be: ``strict`` (precision counts four times as much as recall), ``balanced``,
+    ``generous`` (recall counts four times as much), or an expected precision, such as 0.8."""
     threshold: float = 0.5
-    """A page whose verdict reaches this is relevant."""
+    """Where it is set, a page whose verdict reaches it is relevant, and ``keep`` does not count."""
     ontology: str = ""
     """File or folder of an ontology, looked for beside topic.toml first; ours: cell, mammal."""
     concept: str = ""
@@ -59,7 +67,7 @@ class TopicSettings:
 
 @dataclass(frozen=True, slots=True)
 class FurtherTopic:
-    """Another topic of the same crawl; seeds, languages and threshold are those of the first."""
+    """Another topic of the same crawl, with seeds, languages, keep and threshold of the first."""
 
     name: str = ""
     """What it is called in labels, status and exports. Required."""
@@ -120,6 +128,10 @@ class ScopeSettings:
     """Most hosts of one registrable domain; the names of a domain may be endless. 0: no limit."""
     links_per_domain: int = 1_000_000
     """Most links of one registrable domain that are remembered. 0: no limit."""
+    unproven_share: float = 0.1
+    """Share of the visits for sites that lead to each other and that hardly any trusted site links
+    to, as in a spam farm; their pages do not count as relevant until a person labels one as good.
+    1: no limit, and all pages count."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,7 +95,7 @@ def _key_meanings() -> dict[tuple[str, str], str]:
 
 USEFUL_KEYS = frozenset({
     "topic.description", "topic.keywords", "topic.seeds", "topic.good", "topic.bad",
-    "topic.language", "topic.keyword_language", "topic.threshold", "crawl.strategy", "crawl.pages",
+    "topic.language", "topic.keyword_language", "topic.keep", "crawl.strategy", "crawl.pages",
     "crawl.hours", "crawl.depth", "crawl.concurrency", "scope.rule", "scope.include",
     "scope.exclude", "scope.pages_per_domain", "fetch.contact", "fetch.proxy", "politeness.delay_s",
     "search.engine", "search.url", "search.queries", "watch.requests_per_hour",
@@ -112,7 +112,7 @@ _COMMENT_AT = 30
 
 _TOPICS_SAMPLE = """
 # Further topics of the same crawl have a table each, with a name and the keys of [topic], but for
-# seeds, language, keyword_language and threshold:
+# seeds, language, keyword_language, keep and threshold:
 #     [[topics]]
 #     name="bats"
 #     keywords=["bat", "echolocation"]

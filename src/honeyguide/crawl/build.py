@@ -14,7 +14,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from honeyguide import __version__
 from honeyguide.config.settings import Settings
@@ -27,6 +27,8 @@ from honeyguide.crawl.process_page import (
     PageStages,
     is_same_path,
 )
+from honeyguide.crawl.rescore import restore_host_trust, settle_cut
+from honeyguide.crawl.status import REFUSING_SETTINGS
 from honeyguide.crawl.stopping import ExhaustionRule, StopConditions, StopRule, restore_coverage
 from honeyguide.crawl.visit import VisitRunner
 from honeyguide.errors import ConfigError, StoreError
@@ -38,9 +40,10 @@ from honeyguide.learning import topics
 from honeyguide.learning.coverage import Coverage
 from honeyguide.learning.topic_trainers import MultiTopicLearner
 from honeyguide.learning.topics import reread_page, seed_urls
-from honeyguide.learning.training_feed import LabelAnswers, TrainingFeed
+from honeyguide.learning.training_feed import LabelAnswers, TrainingBackend, TrainingFeed
 from honeyguide.learning.worker_process import InProcessBackend, WorkerProcessBackend
 from honeyguide.links.authority import LinkAuthority
+from honeyguide.links.dead_links import DeadLinks
 from honeyguide.links.history import LinkHistory
 from honeyguide.links.link_stats import JudgedPages
 from honeyguide.links.parent_pages import BestParent, MeanParent, ParentPlaces
@@ -60,6 +63,8 @@ if TYPE_CHECKING:
     from honeyguide.search.engine import SearchEngine
 
 
+TrainingBackendFactory = Callable[[bool, bool], TrainingBackend]
+"""Whether all visits are learned from, and whether links on pages are → who trains."""
 _log = logging.getLogger(__name__)
 
 _RESTORED_VISITS = 20_000
@@ -74,6 +79,8 @@ _RELINK_LIMIT_S = 3.0
 _LEAST_FETCHES, _LATENCY_TOLERANCE, _LITTLE_GAIN = 32, 3.0, 10.0
 """A crawl's concurrency control: pages of one host differ more in their response times than the
 same page does from visit to visit."""
+_REFUSALS_KEY = "refusing_settings"
+_Json = TypeVar("_Json", list[Any], dict[str, Any])
 _SOURCE_VISITS = 1_000
 """Newest visits that still say what a source of links is worth."""
 
@@ -220,12 +227,14 @@ async def open_crawl(
     people: LabelAnswers | None = None,
     engine: SearchEngine | None = None,
     part: ShardHooks | None = None,
+    backend: TrainingBackendFactory | None = None,
 ) -> AsyncIterator[CrawlLoop]:
     """A crawl loop on that collection, ready to run; everything is closed again afterwards.
 
     The lab passes its own fetcher and clock, strategies that no registry knows, examples, and
     ``people`` who label pages as they are visited. ``engine`` replaces the search engine that the
-    settings name. A shard passes its :class:`ShardHooks` as ``part``.
+    settings name. A shard passes its :class:`ShardHooks` as ``part``. ``backend``: who trains; a
+    process of its own, or with another fetcher this one.
 
     Mistakes in the settings are found before anything is opened or fetched.
     """
@@ -255,8 +264,8 @@ async def open_crawl(
                 f"{folder} has {store.shard_count} shards: crawl it with honeyguide crawl (in "
                 "Python: Collection.crawl), or put them together with --shards 1"
             )
-        store.set_threshold(settings.topic.threshold)
         store.visits.set_topics(topics.topic_names(settings))
+        settle_cut(store, settings)
         network = fetcher or CurlFetcher(
             settings.fetch, user_agent=agent, archives=settings.store.warc
         )
@@ -288,6 +297,8 @@ async def open_crawl(
         sources = None if engine is None else restore_source_bandit(store, settings)
         if languages is not None:
             languages.restore(store)
+        dead_links = DeadLinks(reads_words=words)
+        dead_links.restore(store)
         politeness, coverage = _build_politeness(store, settings, clock()), restore_coverage(store)
         stages = PageStages(
             settings, scope_filter, store.duplicates.find_duplicate, words, languages
@@ -298,13 +309,14 @@ async def open_crawl(
         if (fresh or generation) and len(frontier):
             # The stored scores are those of the time when a link was found.
             rerank = partial(rank_links, strategy, knowledge, anew=True)
-            frontier.rerank_all(partial(rerank, languages=languages, sources=sources))
+            factors = {"languages": languages, "sources": sources, "dead_links": dead_links}
+            frontier.rerank_all(partial(rerank, **factors))
+        frontier.lower_scores(dead_links.limit_scores)
         training: GenerationSource
         if part is not None:
             training = part.training
         else:
-            # In simulated time training takes no time, so that a comparison can be repeated.
-            backend = WorkerProcessBackend if fetcher is None else InProcessBackend
+            backend = backend or (WorkerProcessBackend if fetcher is None else InProcessBackend)
             training = build_training_feed(
                 store, settings, strategy, backend, judged, people, warning
             )
@@ -325,7 +337,8 @@ async def open_crawl(
             frontier=frontier,
             politeness=politeness,
             visit_runner=VisitRunner(
-                politeness, stages, network, frontier, clock, knowledge, sources, owns_url
+                *(politeness, stages, network, frontier, clock),
+                *(knowledge, sources, dead_links, owns_url),
             ),
             store=store,
             strategy=strategy,
@@ -346,6 +359,8 @@ async def open_crawl(
             coverage=coverage,
             clock=clock,
             search=search,
+            # A shard knows only the links of its own pages.
+            host_trust=restore_host_trust(store, settings) if part is None else None,
         )
         _push_seeds(crawl, seed_urls(settings), labels, part)
         yield crawl
@@ -355,7 +370,7 @@ def build_training_feed(
     store: Store,
     settings: Settings,
     strategy: Strategy,
-    backend: type[WorkerProcessBackend] | type[InProcessBackend] = WorkerProcessBackend,
+    backend: TrainingBackendFactory = WorkerProcessBackend,
     examples: Sequence[Example] = (),
     people: LabelAnswers | None = None,
     warning: str = "",
@@ -444,21 +459,56 @@ def _push_seeds(
     crawl: CrawlLoop, seeds: tuple[Url, ...], examples: dict[Url, float], part: ShardHooks | None
 ) -> None:
     """Push seeds that this collection has not had yet, and bad examples, if they teach anybody; in
-    a shard, those that are its own."""
-    try:
-        known = set(json.loads(crawl.store.get_meta("seeds") or "[]"))
-    except (ValueError, TypeError):
-        known = set()
+    a shard, those that are its own. Those that a setting refused are tried again once it changed.
+    """
     links = [Link(seed, channel="seed") for seed in seeds]
     if crawl.training.learns:
         links += [Link(url, channel="example") for url in examples if url not in seeds]
-    links = [link for link in links if link.url not in known]
     if part is not None:
         links = [link for link in links if part.owns_url(link.url)]
-    if not links:
+    known = set(_read_json(crawl.store, "seeds", list))
+    before = _read_json(crawl.store, _REFUSALS_KEY, dict)
+    refusals = {
+        kind: json.loads(json.dumps(getattr(getattr(crawl.settings, table), key)))  # as stored
+        for kind, name in REFUSING_SETTINGS.items()
+        for table, _, key in (name.partition("."),)
+    }
+    changed = {kind for kind, value in refusals.items() if before.get(kind, value) != value}
+    new = [link for link in links if link.url not in known]
+    again = [
+        link.url
+        for link in links
+        if link.url in known and _is_admitted_now(crawl, link.url, changed)
+    ]
+    if not new and not again and before == refusals:
         return
-    crawl.frontier.push(Candidate(link, 1.0, 1.0) for link in links)
+    crawl.frontier.push(Candidate(link, 1.0, 1.0) for link in new)
+    crawl.frontier.reopen(again)
     with crawl.store.transaction():
         crawl.frontier.flush()
-        crawl.store.set_meta("seeds", json.dumps(sorted({*known, *(link.url for link in links)})))
+        crawl.store.set_meta("seeds", json.dumps(sorted({*known, *(link.url for link in new)})))
+        crawl.store.set_meta(_REFUSALS_KEY, json.dumps(refusals))
     crawl.frontier.confirm_flush()
+
+
+def _read_json(store: Store, key: str, kind: type[_Json]) -> _Json:
+    """What was stored under this key; empty if it is nothing of that kind."""
+    try:
+        found = json.loads(store.get_meta(key) or "null")
+    except ValueError:
+        return kind()
+    return found if isinstance(found, kind) else kind()
+
+
+def _is_admitted_now(crawl: CrawlLoop, url: Url, changed: set[str]) -> bool:
+    """Whether a setting that has changed refused this address, or its page, at the last visit."""
+    last = next(reversed(crawl.store.visits.attempts_at(url)), None)
+    if last is None:
+        return False
+    if last.failure is None:
+        return last.ungated is not None and "language" in changed
+    if not last.final:
+        return False
+    if last.failure in ("scope", "trap"):
+        return crawl.visit_runner.stages.scope_refusal(Link(last.moved or url)) is None
+    return last.failure in changed

@@ -24,7 +24,7 @@ from honeyguide.scope import ScopeFilter, UrlTraps, make_scope
 from honeyguide.text.language import check_language
 from honeyguide.types import StrategyTraits
 
-TOPIC_FIELDS = ("keywords", "description", "model", "categories")
+TOPIC_FIELDS = ("keywords", "description", "model", "categories", "seeds_are_doors")
 """What a strategy takes from the topic by naming a field so."""
 TOPIC_KEYS = {name: name for name in TOPIC_FIELDS} | {"language": "words", "concepts": "ontology"}
 """Fields that the topic fills, and the key under ``[topic]``."""

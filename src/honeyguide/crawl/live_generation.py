@@ -15,12 +15,17 @@ from typing import Any, Protocol, cast
 from honeyguide import registry
 from honeyguide.config.settings import Settings
 from honeyguide.errors import ModelError
-from honeyguide.learning.trainer import LearningResult
+from honeyguide.learning.generation_builder import LearningResult
 from honeyguide.multi_topic import MultiTopicStrategy, topic_names
 from honeyguide.protocols import Strategy
+from honeyguide.store.generations import forget_lessons
+from honeyguide.store.row_checks import parse_decimal
 from honeyguide.store.store import Store
 from honeyguide.types import Url, Visit
 
+OUTDATED_KEY = "outdated"
+"""Set while stored verdicts are of a time before the newest labels were learned."""
+_CANCEL_POLL_S = 0.25
 _LABELS_KEPT = "Labels are kept, and the crawl trains on all of them again"
 
 
@@ -52,7 +57,7 @@ def choose_generation(
     with store.transaction():
         store.generations.save(number, name, made, "from topic.toml", now)
         store.set_meta("strategy", wish)
-        store.set_meta("taught", "")
+        forget_lessons(store)
         store.set_meta("known", "")
     if warning:
         warning = f"{warning}; generation {number}, made from topic.toml, is active. {_LABELS_KEPT}"
@@ -92,7 +97,7 @@ def fall_back_to_generation(store: Store, number: int) -> None:
     with store.transaction():
         store.generations.set_live(number)
         store.set_meta("known", store.get_meta("taught") or store.get_meta("known") or "")
-        store.set_meta("taught", "")
+        forget_lessons(store)
 
 
 def _wish_json(name: str, made: Strategy) -> str:
@@ -167,7 +172,15 @@ class GenerationSource(Protocol):
 
     def stop_waiting(self) -> None: ...
 
-    def is_due(self) -> bool: ...
+    @property
+    def waiting(self) -> int:
+        """Labels and examples that no training had so far."""
+
+    def is_due(self, *, at_once: bool = False) -> bool:
+        """Whether to learn now; ``at_once``: whatever else, if labels wait."""
+
+    def requeue_labels(self) -> None:
+        """What came of the newest training was dropped: its labels wait again."""
 
     async def learn(self, strategy: Strategy) -> LearningResult: ...
 
@@ -187,40 +200,77 @@ class GenerationUpdater:
     on_swap: Callable[[Strategy, int], None]
     """Called with a new generation that decides from now on."""
     on_failure: Callable[[BaseException], None]
-    running: asyncio.Task[LearningResult] | None = None
+    commit: Callable[[], None] = lambda: None
+    """Writes the visits that a training run may have had, before what came of it is saved."""
+    doing: str = ""
+    """What somebody waits for now, in words; '': nobody waits."""
+    _running: asyncio.Task[LearningResult] | None = None
     """The training run that is under way."""
+    _labels: int = 0
+    """How many labels it was given."""
+    _dropped: bool = False
     _parent: int = 0
     """The generation that the training run started from."""
 
-    def start_if_due(self) -> None:
-        """Start a training run if one is due."""
-        if self.running is None and self.training.is_due() and (now := self.get_current()):
+    def start_if_due(self, *, at_once: bool = False) -> None:
+        """Start a training run if one is due; ``at_once``: if labels wait."""
+        if (
+            self._running is None
+            and not self._dropped
+            and self.training.is_due(at_once=at_once)
+            and (now := self.get_current())
+        ):
             strategy, self._parent = now
-            self.running = asyncio.create_task(self.training.learn(strategy))
-            self.running.add_done_callback(self._take_result)
+            self._labels = self.training.waiting
+            self._running = asyncio.create_task(self.training.learn(strategy))
+            self._running.add_done_callback(self._take_result)
 
-    async def wait(self, seconds: float) -> None:
-        """Wait at most so long for the training run that is under way."""
-        if self.running is not None:
-            await asyncio.wait((self.running,), timeout=seconds)
+    async def learn_first(self, is_cancelled: Callable[[], bool]) -> None:
+        """Before the first verdict of a run: learn from the labels that wait."""
+        self.start_if_due(at_once=True)
+        if (run := self._running) is not None and self._labels:
+            self.doing = f"learning from {count_labels(self._labels)} first …"
+            while not (run.done() or is_cancelled()):
+                await asyncio.wait((run,), timeout=_CANCEL_POLL_S)
+            self.doing = ""
+
+    async def finish_training(self) -> None:
+        """At the end of a run: await the training run that is under way, and one more if labels
+        wait by then; :meth:`drop_training` ends it."""
+        for _ in range(2):
+            self.start_if_due(at_once=True)
+            if self._running is None:
+                break
+            what = f" from {count_labels(self._labels)}" if self._labels else ""
+            self.doing = f"learning{what} … (Ctrl-C drops it)"
+            await asyncio.wait((self._running,))
+        self.doing = ""
+
+    def drop_training(self) -> bool:
+        """Cancel the training run that is under way, and start no other; whether there was one."""
+        self._dropped = True
+        return self._running is not None and self._running.cancel()
 
     async def aclose(self) -> None:
-        if self.running is not None:
-            self.running.cancel()
-            await asyncio.gather(self.running, return_exceptions=True)
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.gather(self._running, return_exceptions=True)
 
     def _take_result(self, task: asyncio.Task[LearningResult]) -> None:
         """A new generation is swapped in whole, unless the gate held it back."""
-        self.running = None
+        self._running = None
+        if not task.cancelled():
+            self.commit()
         now = self.get_current()
         if task.cancelled() or now is None:
             return
         try:
             result = task.result()
-            if now[1] != self._parent:
-                return  # somebody chose another generation meanwhile
+            if now[1] != self._parent:  # somebody chose another generation meanwhile
+                self.training.requeue_labels()
+                return
             number = save_new_generation(
-                self.store, self.settings, result, self.training.taught, self._parent, self.clock()
+                self.store, self.settings, result, self._parent, self.clock()
             )
             if number is not None and result.strategy is not None:
                 self.on_swap(result.strategy, number)
@@ -228,23 +278,27 @@ class GenerationUpdater:
             self.on_failure(error)
 
 
-def save_new_generation(
-    store: Store,
-    settings: Settings,
-    result: LearningResult,
-    newest_label: int,
-    parent: int,
-    now: float,
-) -> int | None:
-    """Save it; returns its number if it decides from now on, else None.
+def count_labels(number: int) -> str:
+    return "1 label" if number == 1 else f"{number} labels"
 
-    ``parent``: the generation it was trained from; ``newest_label``: the last one it learned from.
+
+def save_new_generation(
+    store: Store, settings: Settings, result: LearningResult, parent: int, now: float
+) -> int | None:
+    """Save it, and what it learned from; returns its number if it decides from now on, else None.
+
+    ``parent``: the generation it was trained from.
     """
-    if result.strategy is None or store.generations.live_number() != parent:
+    if store.generations.live_number() != parent or result.mark is None:
         return None
     name, number = settings.crawl.strategy, store.generations.next_number()
+    decides = result.strategy is not None and result.live
     with store.transaction():
-        store.generations.save(number, name, result.strategy, result.note, now, live=result.live)
-        if result.live:
-            store.set_meta("taught", str(newest_label))
-    return number if result.live else None
+        result.mark.write_to(store)
+        if result.strategy is not None:
+            store.generations.save(number, name, result.strategy, result.note, now, live=decides)
+        if decides:
+            if result.mark.label > (parse_decimal(store.get_meta("taught") or "") or 0):
+                store.set_meta(OUTDATED_KEY, "1")
+            store.set_meta("taught", str(result.mark.label))
+    return number if decides else None

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from honeyguide.config.settings import Settings
 from honeyguide.crawl import stopping
-from honeyguide.crawl.live_generation import GenerationSource, GenerationUpdater
+from honeyguide.crawl.live_generation import OUTDATED_KEY, GenerationSource, GenerationUpdater
 from honeyguide.crawl.process_page import CrawlOutcome
 from honeyguide.crawl.rescore import VerdictCorrector
 from honeyguide.crawl.status import CrawlTally, Report, format_span
@@ -28,6 +28,7 @@ from honeyguide.crawl.stopping import StopRule
 from honeyguide.crawl.visit import ArrivedAnswer, VisitRunner, VisitStep
 from honeyguide.languages.gate import LanguageGate
 from honeyguide.learning.coverage import Coverage
+from honeyguide.links.host_trust import HostTrust
 from honeyguide.links.ranking import LinkKnowledge, rank_links, rerank_changed
 from honeyguide.net.concurrency import FetchConcurrency
 from honeyguide.net.politeness import PolitenessGate, RobotsEntry
@@ -46,8 +47,8 @@ class CommitBatch:
     store: Store
     frontier: Frontier
     coverage: Coverage
-    threshold: float
     search: SearchSession | None = None
+    host_trust: HostTrust | None = None
     visits: list[Visit] = field(default_factory=list)
     robots: list[RobotsEntry] = field(default_factory=list)
     """robots.txt files that were fetched since the last commit."""
@@ -61,12 +62,14 @@ class CommitBatch:
         visits, self.visits = self.visits, []
         robots, self.robots = self.robots, []
         with self.store.transaction():
-            self.store.append_visits(visits, self.threshold)
+            self.store.append_visits(visits)
             self.frontier.flush()
             for entry in robots:
                 self.store.robots.save_robots(*entry)
             self.store.set_meta("waiting", str(len(self.frontier)))
             stopping.save_coverage(self.store, self.coverage)
+            if self.host_trust is not None and (state := self.host_trust.take_state()):
+                self.store.set_meta("host_trust", state)
             if self.search is not None:
                 self.search.save_taken()
         self.frontier.confirm_flush()
@@ -79,6 +82,8 @@ _COMMIT_VISITS = 32
 """Finished visits that are committed together …"""
 _COMMIT_DELAY_S = 0.2
 """… or after so long."""
+_JUDGED_AGAIN = 64
+"""Stored pages that are judged again with a commit, if a new generation decides."""
 _GRACE_S = 5.0
 """How long a stopping crawl waits for running visits."""
 _MAX_SLEEP_S = 1.0
@@ -111,32 +116,42 @@ class CrawlLoop:
     coverage: Coverage
     clock: Callable[[], float]
     search: SearchSession | None = None
+    host_trust: HostTrust | None = None
 
     def __post_init__(self) -> None:
-        self.tally = CrawlTally.from_counts(
-            self.store.counter.read_counts(), self.settings.topic.threshold
-        )
+        self.tally = CrawlTally.from_counts(self.store.counter.read_counts(), self.store.threshold)
         counted = self.tally, self.coverage, self.politeness.quota, self.link_knowledge
         self._corrector = VerdictCorrector(self.store, self.settings, *counted, self.language_gate)
-        threshold = self.settings.topic.threshold
-        self._batch = CommitBatch(self.store, self.frontier, self.coverage, threshold, self.search)
+        self._batch = CommitBatch(
+            self.store, self.frontier, self.coverage, self.search, self.host_trust
+        )
         self._tasks: dict[asyncio.Task[None], Candidate] = {}
         self._woken = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
         parts = self.store, self.settings, self.training, self.clock
         self._updater = GenerationUpdater(
-            *parts, self._current_generation, self._swap_generation, self.fail_with
+            *parts, self._current_generation, self._swap_generation, self.fail_with, self._commit
         )
         self._polled_at = 0.0
+        self._finishing = self._hurried = False
+        self._taught = self.training.taught
+        self._last_trusted, self._refreshes = 0, -1
+        """Newest label that the trust in sites knows."""
         self._reason = ""
         self._sleeps_until: float | None = None
         """Until when the loop sleeps, if nobody wakes it; None: it does not."""
         self._error: BaseException | None = None
 
-    def stop(self) -> None:
-        """Finish what is under way, then end."""
-        self.stop_rule.asked = True
+    def stop(self) -> bool:
+        """Finish what is under way, then end. Asked again, or while only the last training run
+        goes on: drop it. Whether it can be asked once more."""
+        again, self.stop_rule.asked = self.stop_rule.asked, True
+        if again or self._finishing:
+            self._hurried = True
+            self._updater.drop_training()
+            self.drop_visits()
         self._woken.set()
+        return not again
 
     def wake(self, *, listen: bool = False) -> None:
         """Something came from outside: check the state now, and read the store if ``listen``."""
@@ -156,6 +171,8 @@ class CrawlLoop:
             sites=self.politeness.quota.domain_count(),
             generation=self.generation,
             now=out[-1].link.url if out else None,
+            doing=self._updater.doing,
+            unlearned=self.training.waiting,
             next_at=wake if wake is not None and self.clock() < wake < inf else None,
             stopping=self.stop_rule.asked,
             asked=engine.asked if engine is not None else 0,
@@ -167,6 +184,7 @@ class CrawlLoop:
         now = self.progress()
         warnings = [*self.store.warc_archive.warnings, *self.training.warnings]
         warnings += self._corrector.warnings
+        warnings += self.host_trust.held_notes if self.host_trust is not None else ()
         warnings += self.search.warnings if self.search is not None else ()
         return Report(
             now,
@@ -198,20 +216,45 @@ class CrawlLoop:
         watcher = asyncio.create_task(self.concurrency.watch_load())
         reason = ""
         try:
+            self._poll_store()
+            await self._updater.learn_first(lambda: self.stop_rule.asked)
             reason = await self._run_until_stop()
             if self._tasks:
                 await asyncio.wait(self._tasks, timeout=_GRACE_S)
-            if self._corrector.unknown_count:
-                # What is known of the topic by now must do, or nothing would have been judged.
-                self.training.stop_waiting()
-                self._updater.start_if_due()
-            await self._updater.wait(_GRACE_S)
+            await self._finish_training()
         finally:
             await self._cancel_rest(watcher)
             self._commit()
+        if self._error is None:
+            await self._judge_rest()
+            self._corrector.settle_cut(now=True)
         if self._error is not None:
             raise self._error
         return self._build_report(reason, began)
+
+    async def _finish_training(self) -> None:
+        """Learn from the labels that came last, too."""
+        self._finishing = True
+        if self._error is None:
+            self._poll_store()
+            self.training.stop_waiting()
+            if self._corrector.unknown_count:
+                # What is known of the topic by now must do, or nothing would have been judged.
+                self._updater.start_if_due()
+            await self._updater.finish_training()
+
+    async def _judge_rest(self) -> None:
+        """Judge pages again that an older generation judged; Ctrl-C leaves that to an export."""
+        self._hurried, pending = False, True
+        self._updater.doing = "judging pages again by what was learned … (Ctrl-C to leave it)"
+        while pending and not self._hurried:
+            turns = iter((False, True))  # one batch, then a turn of the event loop
+            labels_of = self.training.labels_of
+            self._corrector.judge_rest(self.strategy, labels_of, partial(next, turns))
+            pending = next(turns, None) is None
+            await asyncio.sleep(0)
+        self._updater.doing = ""
+        self.store.set_meta(OUTDATED_KEY, "1" if pending else "")
 
     async def _cancel_rest(self, watcher: asyncio.Task[None]) -> None:
         """Cancel what did not arrive in time; it waits again, for the next run."""
@@ -292,6 +335,8 @@ class CrawlLoop:
         if wake is None:
             why = f", and {self.search.why_exhausted}" if self.search is not None else ""
             return f"no link is left to follow{why}"
+        if wake == inf and self.host_trust is not None and self.host_trust.held_count:
+            return "all remaining links are on sites that hardly any trusted site links to"
         if wake == inf:
             return "all remaining links are on hosts that must not be requested"
         if wake - now > self.tally.host_patience(len(self.frontier), self.settings):
@@ -319,11 +364,23 @@ class CrawlLoop:
         """What is to be visited next, if there is room for it."""
         if not self._has_room():
             return None
-        candidate = self.frontier.pop(now)
+        candidate = self._pop_trusted(now)
         if candidate is not None and self.link_knowledge is not None:
             candidate = candidate._replace(
                 link=self.link_knowledge.annotate_links((candidate.link,))[0]
             )
+        return candidate
+
+    def _pop_trusted(self, now: float) -> Candidate | None:
+        """The best candidate that need not wait for trust in its site."""
+        trust = self.host_trust
+        if trust is not None:
+            for host in trust.hosts_to_free():
+                self.frontier.free_held(host)
+        while (candidate := self.frontier.pop(now)) is not None:
+            if trust is None or not trust.must_wait(candidate.link, candidate.score):
+                break
+            self.frontier.put_back(candidate, now)
         return candidate
 
     def _busy_count(self) -> int:
@@ -404,17 +461,22 @@ class CrawlLoop:
             self._record_outcome(step, step.outcome, domain_of(name))
 
     def _record_outcome(self, step: VisitStep, outcome: CrawlOutcome, site: str) -> None:
-        visit = outcome.visit
+        visit, trust = outcome.visit, self.host_trust
+        if trust is not None:
+            visit = visit._replace(unproven=trust.is_on_probation(visit.link.url))
+            trust.record_links(visit.link.url, outcome.links)
         relevant = self.tally.count_visit(visit)
         self.coverage.add_visit(visit, relevant)
         self.politeness.quota.count_visits(site, int(visit.was_requested), int(relevant))
         self.frontier.push([*outcome.candidates, *step.ranked])
+        dead_links = self.visit_runner.dead_links
+        lost = dead_links is not None and dead_links.record_visit(visit)
         if self.link_knowledge is not None and visit.was_requested:
             self.link_knowledge.record_visit(visit)
-            sources = self.visit_runner.source_bandit
-            rerank_changed(
-                self.strategy, self.link_knowledge, self.frontier, self.language_gate, sources
-            )
+            factors = self.language_gate, self.visit_runner.source_bandit, dead_links
+            rerank_changed(self.strategy, self.link_knowledge, self.frontier, *factors)
+        if lost and dead_links is not None:
+            self.frontier.lower_scores(dead_links.limit_scores)
         moved = self.language_gate is not None and self.language_gate.record_visit(visit)
         if self.search is not None and self.search.record_visit(visit):
             moved = True
@@ -465,9 +527,16 @@ class CrawlLoop:
             return
         try:
             written = self._batch.write()
-            self._corrector.apply_labels(
-                self.training.labels_of(visit.link.url for visit in written)
-            )
+            labels_of = self.training.labels_of
+            trust = self.host_trust
+            if (refreshes := trust.refreshes if trust is not None else 0) != self._refreshes:
+                self._refreshes = refreshes
+                hosts = trust.hosts_on_probation() if trust is not None else set()
+                self._corrector.settle_probation(hosts, labels_of)
+            self._corrector.apply_labels(labels_of(visit.link.url for visit in written))
+            if written:
+                self._corrector.judge_some(self.strategy, _JUDGED_AGAIN, labels_of)
+                self._corrector.settle_cut()
         except Exception as error:  # noqa: BLE001 - it ends the run and is raised there
             self._error = error
         self._woken.set()
@@ -481,7 +550,13 @@ class CrawlLoop:
             self.search.poll_store()
         if fresh := self.training.take_new_labels():
             self._commit_then(partial(self._corrector.apply_labels, fresh))
+        if self.host_trust is not None:
+            for number, label in self.store.labels.effective_after(self._last_trusted):
+                self._last_trusted = max(self._last_trusted, number)
+                self.host_trust.add_label(label)
         self.frontier.push(Candidate(Link(url, channel="seed"), 1.0, 1.0) for url in wanted)
+        if self._corrector.take_wish():
+            self._commit_then(partial(self._corrector.settle_cut, now=True))
         if chosen := self.training.chosen_generation(self.generation):
             self._swap_generation(*chosen)
         self._updater.start_if_due()
@@ -498,6 +573,8 @@ class CrawlLoop:
     def _swap_generation(self, strategy: Strategy, number: int) -> None:
         """From now on this generation decides, also for waiting links and pages not judged yet."""
         self.strategy, self.generation = strategy, number
+        self._corrector.expect_changes(labels=self.training.taught > self._taught)
+        self._taught = self.training.taught
         self._commit_then(
             partial(self._corrector.judge_again, strategy, self.frontier, self.training.labels_of)
         )
@@ -510,4 +587,5 @@ class CrawlLoop:
         """A function that scores links by everything that is known now."""
         sources, languages = self.visit_runner.source_bandit, self.language_gate
         rank = partial(rank_links, self.strategy, self.link_knowledge, anew=True)
-        return partial(rank, languages=languages, sources=sources)
+        dead_links = self.visit_runner.dead_links
+        return partial(rank, languages=languages, sources=sources, dead_links=dead_links)

@@ -3,23 +3,34 @@
 A topic that is stated by good pages only is not known before the first training. Pages that were
 visited before, the good pages among them, have :data:`~honeyguide.types.UNKNOWN_SCORE` as their
 verdict. The first generation that can judge them does so, and all counts are corrected.
-:func:`rescore_pages` judges all pages of a collection with its live generation.
+
+The first verdicts of a crawl are its worst. So all stored pages are judged again while it runs, a
+few with each commit: after new labels, and when the crawl has grown. The end of a run judges those
+again that an older generation judged. :func:`rescore_pages` does so without a crawl.
+
+The cut (learning/relevance_cut.py) is chosen anew at these times as well, and all counts follow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from honeyguide import registry
+from honeyguide.config.loading import is_keep
 from honeyguide.config.settings import Settings
 from honeyguide.crawl import stopping
 from honeyguide.crawl.from_settings import build_strategy
-from honeyguide.crawl.live_generation import fall_back_to_generation, load_readable_generation
-from honeyguide.errors import ConfigError, ModelError, StoreError
+from honeyguide.crawl.live_generation import (
+    OUTDATED_KEY,
+    fall_back_to_generation,
+    load_readable_generation,
+)
+from honeyguide.errors import ConfigError, HoneyguideError, ModelError, StoreError
 from honeyguide.languages.gate import (
     GatedStrategy,
     LanguageGate,
@@ -29,24 +40,46 @@ from honeyguide.languages.gate import (
 )
 from honeyguide.learning import topics
 from honeyguide.learning.coverage import Coverage
+from honeyguide.learning.relevance_cut import (
+    MIN_VERDICTS,
+    RelevanceCut,
+    decide_cut,
+    is_settled,
+    save_cut,
+)
 from honeyguide.learning.topics import reread_page
+from honeyguide.links.host_trust import HostTrust
 from honeyguide.links.ranking import LinkKnowledge
 from honeyguide.multi_topic import topic_names
 from honeyguide.net.politeness import DomainQuota
 from honeyguide.protocols import Frontier, Strategy
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
-from honeyguide.types import UNKNOWN_SCORE, Url, Verdict, Visit
+from honeyguide.types import UNKNOWN_SCORE, Page, Url, Verdict, Visit
 from honeyguide.url import domain_of
 
 if TYPE_CHECKING:
     from honeyguide.crawl.status import CrawlTally
 
+_log = logging.getLogger(__name__)
+
+_MAX_BUGS = 10
+_MAX_HOSTS = 1_000_000
 _MAX_UNKNOWN = 1_000
 """Pages that are judged again; the first training comes after some fifty."""
 
 _MAX_REREAD = 60
 """Of them, those that are read again for their links."""
+
+_PASS_GROWTH = 2.0
+"""Without new labels all pages are judged again when the crawl has grown so much."""
+_BATCH_ROWS = 200
+_CUT_GROWTH = 1.15
+"""The cut is chosen anew when the crawl has grown so much."""
+_TRUST_VISITS = 20_000
+"""Visits from which trust in sites is restored."""
+_WISH_KEY = "keep"
+"""Where others leave ``topic.keep`` for a crawl that runs."""
 
 LabelLookup = Callable[[Iterable[Url]], Mapping[Url, float]]
 """Labels of pages."""
@@ -65,9 +98,18 @@ class VerdictCorrector:
     language_gate: LanguageGate | None = None
     _unknown: dict[Url, None] = field(default_factory=dict)
     """Pages that could not be judged."""
+    _outdated: bool = False
+    """Whether a generation decides now that has not judged all pages."""
+    _cursor: int = 0
+    """The last visit that was judged again …"""
+    _last: int = 0
+    """… of those up to this one; 0: no pass over the pages is under way."""
+    _next_pass: float = 0.0
+    """Visits from which on the next pass may start without new labels."""
+    _next_cut: float = MIN_VERDICTS
+    """Visits from which on the cut is chosen anew."""
 
     def __post_init__(self) -> None:
-        self._threshold = self.settings.topic.threshold
         early = self.store.visits.iter_visits(page=True, limit=_MAX_UNKNOWN)
         self._unknown.update(
             (row.url, None) for row in early if is_unknown(row.verdict, row.reasons)
@@ -117,26 +159,88 @@ class VerdictCorrector:
         if not self._unknown:
             return
         done: list[tuple[VisitRow, Verdict]] = []
+        bugs: list[Url] = []
         with self.store.transaction():
             for url in self._unknown:
                 for row in self.store.visits.attempts_at(url):
                     page = self.store.visits.rebuild_page(row)
                     if is_unknown(row.verdict, row.reasons) and (page.text or page.headings):
-                        page, verdict = judge_page(strategy, page, self.language_gate)
-                        if not is_unknown(verdict.score, verdict.reasons):
+                        judged = _judge_stored(strategy, page, self.language_gate, bugs)
+                        page, verdict = judged or (page, None)
+                        if verdict and not is_unknown(verdict.score, verdict.reasons):
                             self.store.visits.update_verdict(
                                 row.id, verdict, page.detected_language
                             )
                             done.append((row, verdict))
-            found = {row.id: verdict.score >= self._threshold for row, verdict in done}
+            threshold = self.store.threshold
+            found = {
+                row.id: row._replace(verdict=verdict.score).is_enough(threshold)
+                for row, verdict in done
+            }
             rows = [row for row, _ in done]
             self._mark_relevant(
                 found | self._labelled_relevance(rows, labels_of(row.url for row in rows))
             )
+        self._next_cut = 0.0
         for row, _ in done:
             self._unknown.pop(row.url, None)
         if self.link_knowledge is not None and frontier is not None:
             _correct_links(self.link_knowledge, self.store, frontier, done, self.language_gate)
+
+    def expect_changes(self, *, labels: bool) -> None:
+        """Another generation decides from now on; ``labels``: it learned from new ones."""
+        self._outdated = True
+        if labels:
+            self._next_pass = 0.0
+
+    def judge_some(self, strategy: Strategy, most: int, labels_of: LabelLookup) -> None:
+        """Judge a few stored pages again, if their turn has come."""
+        newest = self.store.counter.read_counts().visits
+        if not self._last:
+            if not self._outdated or newest < self._next_pass:
+                return
+            self._outdated, self._cursor, self._last = False, 0, newest
+        rows = list(self.store.visits.iter_visits(page=True, since=self._cursor, limit=most))
+        with self.store.transaction():
+            relevant = judge_rows(self.store, strategy, rows, self.language_gate)
+            labels = labels_of(row.url for row in rows)
+            self._mark_relevant(relevant | self._labelled_relevance(rows, labels))
+        self._cursor = rows[-1].id if rows else self._last
+        if self._cursor >= self._last:
+            self._next_pass, self._last = _PASS_GROWTH * self._last, 0
+            self._next_cut = 0.0
+
+    def settle_cut(self, *, now: bool = False) -> None:
+        """Choose the cut anew if the crawl has grown or most verdicts are new, or ``now``."""
+        visits, before = self.tally.visits, self.store.threshold
+        if not now and visits < max(self._next_cut, MIN_VERDICTS):
+            return
+        self._next_cut = _CUT_GROWTH * visits
+        hosts = {row.host: row.relevant for row in self.store.counter.top_hosts(limit=_MAX_HOSTS)}
+        self.tally.threshold = settle_cut(self.store, self.settings).threshold
+        if self.tally.threshold == before:
+            return
+        for row in self.store.counter.top_hosts(limit=_MAX_HOSTS):
+            more = row.relevant - hosts.get(row.host, 0)
+            self.quota.count_visits(domain_of(row.host), 0, more)
+        self._recount()
+
+    def take_wish(self) -> bool:
+        """Take over a ``topic.keep`` that was changed meanwhile; whether it was."""
+        wish = self.store.get_meta(_WISH_KEY) or ""
+        if not is_keep(wish) or wish == self.settings.topic.keep:
+            return False
+        topic = replace(self.settings.topic, keep=wish)
+        self.settings = replace(self.settings, topic=topic)
+        return True
+
+    def judge_rest(
+        self, strategy: Strategy, labels_of: LabelLookup, is_cancelled: Callable[[], bool]
+    ) -> None:
+        """At the end of a run: judge all pages again that an older generation judged."""
+        while (self._last or self._outdated) and not is_cancelled():
+            self._next_pass = 0.0
+            self.judge_some(strategy, _BATCH_ROWS, labels_of)
 
     def apply_labels(self, labels: Mapping[Url, float]) -> None:
         """These pages are what a person says they are, whatever their verdicts."""
@@ -144,6 +248,14 @@ class VerdictCorrector:
         if rows:
             with self.store.transaction():
                 self._mark_relevant(self._labelled_relevance(rows, labels))
+
+    def settle_probation(self, hosts: Collection[str], labels_of: LabelLookup) -> None:
+        """Pages of these hosts do not count as relevant, those of hosts that were freed do."""
+        with self.store.transaction():
+            rows = self.store.visits.set_probation(hosts)
+            found = {row.id: row.is_enough(self.tally.threshold) for row in rows}
+            labels = labels_of(row.url for row in rows)
+            self._mark_relevant(found | self._labelled_relevance(rows, labels))
 
     def _labelled_relevance(
         self, rows: Iterable[VisitRow], labels: Mapping[Url, float]
@@ -160,10 +272,57 @@ class VerdictCorrector:
         for name, pages in more.items():
             self.quota.count_visits(domain_of(name), 0, pages)
         if more:
-            self.tally.relevant = self.store.counter.read_counts().relevant
-            # In place, because the rule that ends a crawl looks at it, too.
-            vars(self.coverage).update(vars(stopping.restore_coverage(self.store)))
-            stopping.save_coverage(self.store, self.coverage)
+            self._recount()
+
+    def _recount(self) -> None:
+        self.tally.relevant = self.store.counter.read_counts().relevant
+        # In place, because the rule that ends a crawl looks at it, too.
+        vars(self.coverage).update(vars(stopping.restore_coverage(self.store)))
+        stopping.save_coverage(self.store, self.coverage)
+
+
+def restore_host_trust(store: Store, settings: Settings) -> HostTrust | None:
+    """Trust in sites, from the links that earlier runs followed; None: no site need wait."""
+    share = settings.scope.unproven_share
+    if share >= 1:
+        return None
+    good = topics.best_example_labels(settings).items()
+    named = *topics.seed_urls(settings), *(url for url, value in good if value >= 0.5)
+    newest = store.counter.read_counts().visits
+    rows = store.visits.iter_visits(since=max(0, newest - _TRUST_VISITS))
+    saved = store.get_meta("host_trust") or ""
+    return HostTrust(share, named, (row.link for row in rows), saved)
+
+
+def settle_cut(store: Store, settings: Settings) -> RelevanceCut:
+    """Choose the cut by the settings and the pages that are visited by now; counts follow."""
+    cut, calibration = decide_cut(store, settings)
+    with store.transaction():
+        store.set_meta(_WISH_KEY, "")
+        if save_cut(store, cut, calibration):
+            overrule_verdicts(store, settings)
+            stopping.save_coverage(store, stopping.restore_coverage(store))
+    return cut
+
+
+def settle_changed_cut(folder: Path, settings: Settings) -> None:
+    """Choose the cut anew if the settings ask for another; a crawl that runs does so soon."""
+    if not (folder / "collection.db").exists():
+        return
+    try:
+        with Store.open(folder, "read") as store:
+            if is_settled(store, settings):
+                return
+        with Store.open(folder, "crawl", settings.store) as store:
+            settle_cut(store, settings)
+    except StoreError:
+        with suppress(StoreError), Store.open(folder, "write") as store:
+            store.set_meta(_WISH_KEY, settings.topic.keep)
+
+
+def pinned_cut(settings: Settings, cut: RelevanceCut) -> Settings:
+    """The same settings with a cut that does not move, for shards: each sees a part only."""
+    return replace(settings, topic=replace(settings.topic, keep="", threshold=cut.threshold))
 
 
 def overrule_verdicts(store: Store, settings: Settings, urls: Iterable[Url] | None = None) -> int:
@@ -173,15 +332,21 @@ def overrule_verdicts(store: Store, settings: Settings, urls: Iterable[Url] | No
     labelled = set(labels.labelled_urls())
     wanted = labelled.union(store.labels.taken_back()) if urls is None else urls
     rows = [row for url in wanted for row in store.visits.attempts_at(url) if row.has_page]
+    unproven = urls is not None and store.visits.count_unproven(0.0)
+    if unproven and (trust := restore_host_trust(store, settings)):
+        for _, label in store.labels.effective_after():
+            trust.add_label(label)
+        with store.database.join_transaction():
+            rows += store.visits.set_probation(trust.hosts_on_probation())
     # Where a label was taken back and there is no other, the verdict counts again.
-    threshold = settings.topic.threshold
+    threshold = store.threshold
     found = {
         row.id: labels.is_relevant(row)
         if row.url in labelled or settings.topics
-        else (row.verdict or 0.0) >= threshold
+        else row.is_enough(threshold)
         for row in rows
     }
-    with store.transaction():
+    with store.database.join_transaction():
         if store.counter.mark_relevant(found):
             stopping.save_coverage(store, stopping.restore_coverage(store))
     return store.counter.read_counts().relevant
@@ -217,7 +382,44 @@ def _correct_links(
         link_knowledge.record_visit(row.to_followed_visit(verdict))
 
 
-_BATCH_ROWS = 200
+def judge_rows(
+    store: Store,
+    strategy: Strategy,
+    rows: Iterable[VisitRow],
+    languages: LanguageGate | None,
+) -> dict[int, bool]:
+    """Judge stored pages again and store the verdicts; which of these visits are relevant."""
+    found, threshold = {}, store.threshold
+    bugs: list[Url] = []
+    for row in rows:
+        page = store.visits.rebuild_page(row)
+        if (
+            row.verdict is not None
+            and (page.text or page.headings)
+            and (judged := _judge_stored(strategy, page, languages, bugs))
+        ):
+            page, verdict = judged
+            store.visits.update_verdict(row.id, verdict, page.detected_language)
+            found[row.id] = row._replace(verdict=verdict.score).is_enough(threshold)
+    return found
+
+
+def _judge_stored(
+    strategy: Strategy, page: Page, languages: LanguageGate | None, bugs: list[Url]
+) -> tuple[Page, Verdict] | None:
+    """None: our own code fails on this page, and its verdict stays. That must not end a crawl, now
+    and on every resume, unless it fails on many of them (``bugs``)."""
+    try:
+        return judge_page(strategy, page, languages)
+    except HoneyguideError:
+        raise
+    except Exception:  # whatever fails in a strategy: it is logged, and raised if it goes on
+        bugs.append(page.url)
+        if len(bugs) >= _MAX_BUGS:
+            raise
+        _log.exception("%s could not be judged again", page.url)
+        return None
+
 
 RescoreProgress = Callable[[int, int], None]
 """Pages done, of how many."""
@@ -257,7 +459,7 @@ def rescore_pages(
 
     Nobody may crawl meanwhile. Interrupted, it leaves whole batches, old or new.
     """
-    threshold, languages = settings.topic.threshold, build_language_gate(settings)
+    languages = build_language_gate(settings)
     with Store.open(folder, "crawl", settings.store) as store:
         strategy, live, warning = _deciding_generation(store, settings)
         counts = store.counter.read_counts()
@@ -266,18 +468,16 @@ def rescore_pages(
             while batch := list(store.visits.iter_visits(page=True, since=last, limit=_BATCH_ROWS)):
                 last = batch[-1].id
                 with store.transaction():
-                    for row in batch:
-                        page = store.visits.rebuild_page(row)
-                        if row.verdict is not None and (page.text or page.headings):
-                            page, verdict = judge_page(strategy, page, languages)
-                            store.visits.update_verdict(row.id, verdict, page.detected_language)
-                            pages += 1
+                    pages += len(judge_rows(store, strategy, batch, languages))
                 on_progress(min(pages, of), of)
+            store.set_meta(OUTDATED_KEY, "")
         finally:
             with store.transaction():
-                store.counter.recount_relevant(threshold)
+                store.counter.recount_relevant(store.threshold)
+                overrule_verdicts(store, settings)
                 stopping.save_coverage(store, stopping.restore_coverage(store))
-            after = overrule_verdicts(store, settings)
+            settle_cut(store, settings)
+            after = store.counter.read_counts().relevant
         return RescoreResult(live, pages, before, after, warning)
 
 

@@ -11,13 +11,17 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from honeyguide.config.settings import Settings
 from honeyguide.crawl import status
 from honeyguide.crawl.build import open_crawl
 from honeyguide.crawl.live_status import LIVE_INTERVAL_S, LiveStatusWriter, RunningCrawl
-from honeyguide.crawl.rescore import overrule_verdicts
+from honeyguide.crawl.rescore import overrule_verdicts, settle_cut
 from honeyguide.crawl.signals import relaxed_gc, stop_on_signals
 from honeyguide.crawl.status import Report, missing_page_notes
+from honeyguide.learning.relevance_cut import read_cut
+from honeyguide.learning.unlearned import find_unlearned
 from honeyguide.run_status import StatusObserver
 from honeyguide.store.store import Store
 
@@ -53,6 +57,8 @@ async def run_observed(
         with contextlib.suppress(asyncio.CancelledError):
             await watching
         writer.write_status(crawl, ended)
+    if observer is not None:
+        observer(crawl.progress())
     return report
 
 
@@ -70,10 +76,14 @@ async def _report_status(
 
 def complete_report(report: Report, store: Store, settings: Settings, began: float) -> Report:
     """The report, once people's labels are applied, and with the seeds and examples that brought
-    no page."""
+    no page, and the labels that nothing learned from."""
     if report.failed:
         return report
+    settle_cut(store, settings)
     # Labels of the last moments, or of a strategy that does not learn, were not applied yet.
-    overrule_verdicts(store, settings)
+    progress = structs.replace(report.progress, relevant=overrule_verdicts(store, settings))
     missing = tuple(missing_page_notes(store, settings, began))
-    return replace(report, warnings=report.warnings + missing)
+    unlearned = find_unlearned(store, settings)
+    notes = report.warnings + missing + tuple(unlearned.describe_labels(store))
+    progress = structs.replace(progress, unlearned=unlearned.waiting)
+    return replace(report, progress=progress, kept=read_cut(store), warnings=notes)

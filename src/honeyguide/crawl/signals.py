@@ -81,8 +81,9 @@ async def _cancel_on_relay(work: Coroutine[Any, Any, T]) -> T:
 
 
 @contextlib.contextmanager
-def stop_on_signals(stop: Callable[[], None]) -> Iterator[None]:
-    """Ctrl-C asks what runs to finish; a second one is the ordinary KeyboardInterrupt.
+def stop_on_signals(stop: Callable[[], bool | None]) -> Iterator[None]:
+    """Ctrl-C asks what runs to finish. The next one is the ordinary KeyboardInterrupt, unless
+    ``stop`` returned True: it takes that one, too.
 
     In a thread that works for another one, the relay asks instead of signals."""
     if (relay := STOP_RELAY.get()) is not None:
@@ -93,9 +94,9 @@ def stop_on_signals(stop: Callable[[], None]) -> Iterator[None]:
     caught = (signal.SIGINT, signal.SIGTERM)
 
     def ask() -> None:
-        stop()
-        for number in caught:
-            loop.remove_signal_handler(number)
+        if not stop():
+            for number in caught:
+                loop.remove_signal_handler(number)
 
     try:
         for number in caught:

@@ -17,6 +17,8 @@ from honeyguide.errors import ConfigError
 from honeyguide.languages.gate import wanted_languages
 from honeyguide.learning import topics
 from honeyguide.learning.coverage import CoverageEstimate
+from honeyguide.learning.relevance_cut import RelevanceCut, read_cut
+from honeyguide.learning.unlearned import UnlearnedLabels, find_unlearned
 from honeyguide.run_status import RunStatus, visit_rate
 from honeyguide.store.collection_files import lock_holder
 from honeyguide.store.counters import CollectionCounts, HostRow
@@ -51,6 +53,8 @@ class Report:
     """How much of the topic is found."""
     exchanged: ShardTraffic | None = None
     """None: the crawl had no shards."""
+    kept: RelevanceCut | None = None
+    """Which pages count as relevant, and how right that is; None: the run failed."""
 
     def __repr__(self) -> str:
         """In a sentence, as the command line says it."""
@@ -62,8 +66,9 @@ class Report:
             (now.waiting, "link"),
         )
         visits, relevant, failures, waiting = (f"{n} {noun}{'s' * (n != 1)}" for n, noun in counts)
+        copies = f", {now.copies} cop{'y' if now.copies == 1 else 'ies'}" if now.copies else ""
         found = f"{relevant} (harvest rate {now.harvest:.0%})"
-        return f"{visits}, {found}, {failures}, {waiting} waiting. Stopped: {self.reason}."
+        return f"{visits}, {found}{copies}, {failures}, {waiting} waiting. Stopped: {self.reason}."
 
 
 @dataclass
@@ -75,6 +80,7 @@ class CrawlTally:
     pages: int = 0
     relevant: int = 0
     failures: int = 0
+    copies: int = 0
     language_counts: Counter[str] = field(default_factory=Counter)
     """Pages by detected language."""
     _last: deque[str] = field(default_factory=lambda: deque(maxlen=3))
@@ -89,15 +95,17 @@ class CrawlTally:
             counts.pages,
             counts.relevant,
             sum(counts.failures.values()),
+            counts.copies,
             Counter(counts.tongues),
         )
 
     def count_visit(self, visit: Visit) -> bool:
         """Count it; whether it was relevant."""
-        relevant = visit.verdict is not None and visit.verdict.score >= self.threshold
+        relevant = visit.is_relevant(self.threshold)
         self.visits += visit.was_requested
         self.pages += visit.page is not None
         self.relevant += relevant
+        self.copies += visit.duplicate is not None
         if visit.page is not None and visit.page.detected_language:
             self.language_counts[visit.page.detected_language] += 1
         if self.pages:
@@ -127,6 +135,7 @@ class CrawlTally:
             self.pages,
             self.relevant,
             self.failures,
+            copies=self.copies,
             last_failure=self._last[-1] if self._last else "",
             foreign=other_language_counts(self.language_counts, wanted_languages(settings)),
             **now,
@@ -151,6 +160,14 @@ def format_span(seconds: float) -> str:
     return f"{seconds:.0f} seconds" if seconds < 120 else f"{seconds / 60:.0f} minutes"
 
 
+REFUSING_SETTINGS: dict[str, str] = {
+    "forbidden": "fetch.private_addresses",
+    "too_large": "fetch.html_mb",
+    "too_many_redirects": "fetch.redirects",
+    "language": "topic.language",
+}
+"""Kind of failure, or a page's language → the setting that may admit the page. What the scope
+refuses names its own."""
 _MAX_NAMED = 3
 """Of each kind, those that are named one by one."""
 
@@ -179,10 +196,16 @@ def _missing_notes(
         if (rows := store.visits.attempts_at(url)) and rows[-1].failure and rows[-1].at >= since
     ]
     for row in found[:_MAX_NAMED]:
-        why = f"{row.failure}: {row.detail}" if row.detail else row.failure
+        why = describe_failure(row.failure or "", row.detail)
         yield f"the {what} {row.url} returned no page ({why}){advice}"
     if len(found) > _MAX_NAMED:
         yield f"so did {len(found) - _MAX_NAMED} more of the {what}s"
+
+
+def describe_failure(kind: str, detail: str) -> str:
+    """A failure in words, with the setting that may have caused it."""
+    setting = f" ({REFUSING_SETTINGS[kind]})" if kind in REFUSING_SETTINGS else ""
+    return (f"{kind}: {detail}" if detail else kind) + setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,10 +261,16 @@ class CollectionStatus(CollectionCounts):
     """Pages in languages that are not wanted, by language."""
     searched: SearchStatus | None = None
     """None: no engine was ever asked."""
+    unlearned: UnlearnedLabels = field(default_factory=UnlearnedLabels)
+    """Labels and examples that are not in force yet …"""
+    unlearned_notes: tuple[str, ...] = ()
+    """… in sentences, with the command that learns."""
     lost: tuple[str, ...] = ()
     """The topic's own seeds and examples that brought no page, in sentences."""
     per_host: tuple[HostRow, ...] = ()
     """The hosts visited most."""
+    kept: RelevanceCut | None = None
+    """Which pages count as relevant, and how right that is."""
 
 
 def collection_status(store: Store, settings: Settings, hosts: int) -> CollectionStatus:
@@ -250,6 +279,7 @@ def collection_status(store: Store, settings: Settings, hosts: int) -> Collectio
     redirects, statuses = store.visits.count_responses()
     links = parse_decimal(waiting)
     pid = lock_holder(store.folder / "lock")
+    unlearned = find_unlearned(store, settings)
     return CollectionStatus(
         **{item.name: getattr(counts, item.name) for item in fields(CollectionCounts)},
         budget=settings.crawl.pages,
@@ -266,8 +296,11 @@ def collection_status(store: Store, settings: Settings, hosts: int) -> Collectio
         changes=len(store.changes),
         foreign=other_language_counts(counts.tongues, wanted_languages(settings)),
         searched=_search_status(store, settings, time.time()),
+        unlearned=unlearned,
+        unlearned_notes=tuple(unlearned.describe_labels(store)),
         lost=_missing_pages(store, settings),
         per_host=tuple(store.counter.top_hosts(limit=hosts)),
+        kept=read_cut(store),
     )
 
 
@@ -307,6 +340,6 @@ def _visit_rate(counts: CollectionCounts, run: str | None) -> float | None:
         return None
     try:
         began, visits = map(float, json.loads(run))
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError, RecursionError):
         return None  # not written by us
     return visit_rate(max(0.0, counts.visits - visits), counts.last - began) or None

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from honeyguide.crawl.process_page import MAX_CACHED_URL, CrawlOutcome, PageStages
 from honeyguide.errors import FetchError, HoneyguideError
+from honeyguide.links.dead_links import DeadLinks
 from honeyguide.links.ranking import (
     SITEMAP_SCORE,
     LinkKnowledge,
@@ -103,6 +104,8 @@ class VisitRunner:
     """Gets the links of each page, if the strategy needs it."""
     source_bandit: SourceBandit | None = None
     """What links are worth by where they come from, where an engine is asked as well."""
+    dead_links: DeadLinks | None = None
+    """The chance that a link leads to a page at all."""
     owns_url: Callable[[Url], bool] | None = None
     """Links of other shards are ranked there: the yields of similar links are known there."""
     _bugs: int = 0
@@ -189,7 +192,10 @@ class VisitRunner:
         if self.owns_url is not None:
             far = [link for link in fresh if not self.owns_url(link.url)]
             fresh = [link for link in fresh if self.owns_url(link.url)] if far else fresh
-        scores = rank_links(strategy, self.link_knowledge, fresh, languages, self.source_bandit)
+        factors = languages, self.source_bandit
+        scores = rank_links(
+            strategy, self.link_knowledge, fresh, *factors, dead_links=self.dead_links
+        )
         near = map(Candidate, fresh, scores, scores)
         return (*near, *(Candidate(link, link.parent, link.parent) for link in far))
 

@@ -186,7 +186,7 @@ class CurlFetcher:
         name = host_of(url)
         if self._settings.lab:
             if not url.startswith("http://"):
-                raise Forbidden(url, "the lab serves http:// addresses only")
+                raise Forbidden(url, "the lab serves http:// addresses only: name it so")
             return []
         literal = is_ip(name)
         if literal or is_loopback_host(name):

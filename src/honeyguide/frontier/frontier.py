@@ -16,11 +16,16 @@ from numpy.typing import NDArray
 from honeyguide.frontier import replay
 from honeyguide.frontier import rows as columns
 from honeyguide.frontier.host_queues import HostHeap, HostLinkQueue, SiteLimits
-from honeyguide.frontier.log import MIN_LOGGED_PARK_S, FrontierLogWriter, LinkStore
+from honeyguide.frontier.log import (
+    MIN_LOGGED_PARK_S,
+    REOPENED,
+    FrontierLogWriter,
+    LinkStore,
+)
 from honeyguide.frontier.log_codec import LogCodec
 from honeyguide.frontier.order import BulkOrder
 from honeyguide.frontier.rows import SeenUrls
-from honeyguide.frontier.waiting_links import RerankSweep, WaitingLinks
+from honeyguide.frontier.waiting_links import FRONT_LINKS, RerankSweep, WaitingLinks
 from honeyguide.protocols import FrontierLog, RankFunction
 from honeyguide.types import Candidate, Link, Url
 from honeyguide.url import url_fingerprint
@@ -103,6 +108,8 @@ def _host_view(host: HostLinkQueue, waiting: int, now: float) -> HostView:
 
 
 MergeRule = Literal["max", "any"]
+_LOWERED_AHEAD = 32
+"""About so many of the best links are looked at first when scores are lowered."""
 
 
 class LinkFrontier:
@@ -230,6 +237,14 @@ class LinkFrontier:
         self._count += 1
         self._heap.free_host(self._heap.hosts[self._rows.host[row]], now, rest)
 
+    def reopen(self, urls: Iterable[Url]) -> None:
+        found = self._seen.find_rows([url_fingerprint(url) for url in urls])
+        for row in (row for row in found if row >= 0 and self._rows.state[row] == columns.DONE):
+            self._rows.tries[row] = 0
+            self._log_writer.changes.tried[row] = 0, REOPENED
+            self._waiting.defer_row(row, REOPENED)
+            self._count += 1
+
     def claim_host(self, host: str, now: float) -> float:
         return self._heap.claim_host(self._heap.get_host(host), now)
 
@@ -247,6 +262,19 @@ class LinkFrontier:
         else:
             self._parked.discard(known.number)
         self._log_writer.changes.parked[known.number] = known.parked
+
+    def put_back(self, candidate: Candidate, now: float) -> None:
+        row = self._popped_row(candidate)
+        self._waiting.defer_row(row, now)
+        self._count += 1
+        host = self._heap.hosts[self._rows.host[row]]
+        host.held = True
+        self._heap.free_host(host, now, 0.0)
+
+    def free_held(self, host: str) -> None:
+        known = self._heap.get_host(host)
+        known.held = False
+        self._heap.place_host(known)
 
     def rerank_all(self, rank: RankFunction) -> None:
         """Rank the best links now, the others step by step as links are pushed."""
@@ -266,6 +294,20 @@ class LinkFrontier:
         chosen = chosen[chosen >= 0]
         chosen = chosen[self._rows.state[chosen] < columns.BUSY]
         self._rescore_rows(chosen, self._links.get_kept_links(chosen), rank)
+
+    def lower_scores(self, limit: RankFunction) -> None:
+        ahead = _LOWERED_AHEAD
+        while ahead <= FRONT_LINKS:
+            rows = np.unique(np.array(self._heap.leading_rows(ahead), np.intp))
+            rows = rows[self._rows.state[rows] < columns.BUSY]
+            if not len(rows):
+                return
+            limits = _to_scores(limit(self._links.get_kept_links(rows)))
+            lower = limits < self._rows.score[rows]
+            if not lower.any():
+                return
+            self._waiting.rescore_rows(rows[lower], limits[lower])
+            ahead *= 2
 
     def wake_at(self) -> float | None:
         """As the protocol says; infinity if all waiting links are parked for ever or their hosts
@@ -334,22 +376,13 @@ class LinkFrontier:
         seen = self._log_writer.changes.again
         for row, _ in again:
             seen[row] = seen.get(row, 0) + 1
-        if self._merge == "max":
-            known = rows.score.item
-            again = [(row, score) for row, score in again if score > known(row)]
-            if not again:
-                return
-        seen_rows = np.array([row for row, _ in again], np.intp)
-        scores = _to_scores([score for _, score in again])
-        better = scores > (rows.score[seen_rows] if self._merge == "max" else 0.0)
-        for at in np.flatnonzero(better & (rows.state[seen_rows] < columns.BUSY)).tolist():
-            row, score, old = (
-                int(seen_rows[at]),
-                float(scores[at]),
-                float(rows.score[seen_rows[at]]),
-            )
-            merged = max(old, score) if self._merge == "max" else 1 - (1 - old) * (1 - score)
-            if merged > old:
+        known, best = rows.score.item, self._merge == "max"
+        again = [(row, score) for row, score in again if score > (known(row) if best else 0.0)]
+        scores = _to_scores([score for _, score in again]).tolist()
+        for (row, _), score in zip(again, scores, strict=True):
+            old = known(row)
+            merged = max(old, score) if best else 1 - (1 - old) * (1 - score)
+            if merged > old and rows.state[row] < columns.BUSY:
                 self._log_writer.changes.raised[row] = merged
                 self._waiting.raise_score(row, merged)
 

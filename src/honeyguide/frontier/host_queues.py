@@ -86,8 +86,8 @@ class HostLinkQueue:
     """
 
     __slots__ = (
-        "busy", "cold", "floor", "hot", "listed", "name", "number", "parked", "rests", "site",
-        "stale",
+        "busy", "cold", "floor", "held", "hot", "listed", "name", "number", "parked", "rests",
+        "site", "stale",
     )  # fmt: skip
 
     def __init__(self, number: int, name: str, site: SiteUsage) -> None:
@@ -100,6 +100,8 @@ class HostLinkQueue:
         self.stale = 0
         """Rows in the cold part that left it since it was last cleaned."""
         self.busy = False
+        self.held = False
+        """It may not be asked until somebody says so."""
         self.rests = 0.0
         self.parked = 0.0
         self.listed = 0.0
@@ -291,7 +293,7 @@ class HostHeap:
 
     def place_host(self, host: HostLinkQueue) -> None:
         """Enter a host into its heap after it was freed, got a new best link, or both."""
-        if host.busy:
+        if host.busy or host.held:
             return
         free_at = host.free_at
         if free_at > self.now:
@@ -354,7 +356,7 @@ class HostHeap:
         while self._resting:
             time, number = self._resting[0]
             host = self.hosts[number]
-            current = host.listed == time == host.free_at and not host.busy
+            current = host.listed == time == host.free_at and not (host.busy or host.held)
             if current and host.best_code(self._rows) is not None:
                 return time
             self._pop_resting()
@@ -376,7 +378,7 @@ class HostHeap:
         while ready:
             code = ready[0]
             host = self.hosts[self._rows.host[code & ROW_MASK]]
-            if host.busy:
+            if host.busy or host.held:
                 heappop(ready)
             elif host.free_at > self.now:
                 heappop(ready)
@@ -420,7 +422,7 @@ class HostHeap:
         for host in self.hosts:
             host.site.blocked = None
         for host in self.hosts:
-            if not host.busy and host.free_at <= self.now:
+            if not (host.busy or host.held) and host.free_at <= self.now:
                 top = host.best_code(self._rows)
                 if top is not None:
                     self._push_code(host.site, top)

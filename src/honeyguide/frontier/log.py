@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,8 @@ from honeyguide.types import Link
 from honeyguide.url import canonical_url
 from honeyguide.url import host_of as host_name
 
+REOPENED = -1.0
+"""Instead of the time of a retry: a finished link waits again, as if it had never been tried."""
 MIN_LOGGED_PARK_S = 30.0
 """Shorter parking is not written to the log."""
 
@@ -243,40 +246,38 @@ class _UnconfirmedFlush(NamedTuple):
     named: int
 
 
+@dataclass
 class FrontierLogWriter:
     """Writes changes into the log, and keeps them until they are known to stay."""
 
-    def __init__(
-        self, log: FrontierLog, codec: LogCodec, texts: LinkStore, rows: FrontierRows, named: int
-    ) -> None:
-        self.changes = PendingChanges()
-        self._log = log
-        self._codec = codec
-        self._texts = texts
-        self._rows = rows
-        self._named = named
-        """Hosts whose names are in the log."""
-        self._unconfirmed: _UnconfirmedFlush | None = None
+    log: FrontierLog
+    codec: LogCodec
+    texts: LinkStore
+    rows: FrontierRows
+    named: int
+    """Hosts whose names are in the log."""
+    changes: PendingChanges = field(default_factory=PendingChanges)
+    _unconfirmed: _UnconfirmedFlush | None = None
 
     def flush_changes(self, hosts: list[HostLinkQueue]) -> None:
         """Write everything that is not known to be in the log."""
         self._settle_flush()
-        changes, rows, texts = self.changes, self._rows, self._texts
+        changes, rows, texts = self.changes, self.rows, self.texts
         if not changes:
             return
-        names = [host.name for host in hosts[self._named :]]
+        names = [host.name for host in hosts[self.named :]]
         entries: list[tuple[int, int]] = []
         first = texts.written
         starts = range(first, max(rows.count, first + 1), ENTRY_LINKS)
         for start in starts:
             new = slice(start, min(start + ENTRY_LINKS, rows.count))
             entry = changes.to_entry(rows, new, names, last=start == starts[-1])
-            text = self._codec.pack_text(texts.fresh[new.start - first : new.stop - first])
-            number = self._log.append(self._codec.pack_index(entry), text)
+            text = self.codec.pack_text(texts.fresh[new.start - first : new.stop - first])
+            number = self.log.append(self.codec.pack_index(entry), text)
             entries.append((number, new.stop - new.start))
             names = []
-        self._unconfirmed = _UnconfirmedFlush(changes, entries, self._named)
-        self._named = len(hosts)
+        self._unconfirmed = _UnconfirmedFlush(changes, entries, self.named)
+        self.named = len(hosts)
         changes.apply_inlinks(rows)
         self.changes = PendingChanges()
 
@@ -284,16 +285,16 @@ class FrontierLogWriter:
         """The transaction is committed."""
         if self._unconfirmed is not None:
             for number, count in self._unconfirmed.entries:
-                self._texts.mark_written(number, count)
+                self.texts.mark_written(number, count)
             self._unconfirmed = None
 
     def _settle_flush(self) -> None:
         """Without confirmation of the last flush, ask the log whether it contains it."""
         if self._unconfirmed is None:
             return
-        if self._log.has_entry(self._unconfirmed.entries[-1][0]):
+        if self.log.has_entry(self._unconfirmed.entries[-1][0]):
             self.confirm_flush()
             return
         self.changes.prepend_failed(self._unconfirmed.changes)
-        self._named = self._unconfirmed.named
+        self.named = self._unconfirmed.named
         self._unconfirmed = None

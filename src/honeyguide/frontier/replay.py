@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from honeyguide.errors import CollectionCorrupt
 from honeyguide.frontier import rows as columns
 from honeyguide.frontier.host_queues import HOT_LIMIT, HostHeap, SiteLimits, hot_share
-from honeyguide.frontier.log import ENTRY_LINKS, LinkStore
+from honeyguide.frontier.log import ENTRY_LINKS, REOPENED, LinkStore
 from honeyguide.frontier.log_codec import CHUNK_LINKS, LogCodec, LogEntry, index_size
 from honeyguide.frontier.rows import SeenUrls
 from honeyguide.protocols import FrontierLog
@@ -72,7 +72,11 @@ def replay_log(
         # Of several values for one row numpy keeps the last: the newest event.
         rows.score[entry.raised] = columns.bounded_scores(entry.better)
         rows.tries[entry.tried] = entry.tries
+        before = rows.state[entry.tried[entry.due == REOPENED]] == columns.DONE
         rows.state[entry.done] = columns.DONE
+        for row, was_done in zip(_reopened_rows(entry), before.tolist(), strict=True):
+            if not _is_done(entry, row, was_done):
+                rows.state[row] = columns.COLD
         due.update(zip(entry.tried.tolist(), entry.due.tolist(), strict=True))
         for number, until in zip(entry.parked.tolist(), entry.until.tolist(), strict=True):
             choice.hosts[number].parked = until
@@ -80,6 +84,16 @@ def replay_log(
         seen.load_rows(np.concatenate(prints))
     texts.found = texts.written
     return due
+
+
+def _reopened_rows(entry: LogEntry) -> list[int]:
+    rows: list[int] = entry.tried[entry.due == REOPENED].tolist()
+    return rows
+
+
+def _is_done(entry: LogEntry, row: int, before: bool) -> bool:
+    """Whether a row is finished after these events: more often than it was reopened."""
+    return before + int((entry.done == row).sum()) > _reopened_rows(entry).count(row)
 
 
 def _check_entry(entry: LogEntry, rows: int, hosts: int) -> None:
@@ -203,7 +217,7 @@ def find_logged_link(log: FrontierLog, url: Url) -> LoggedLink | None:
             inlinks += int(entry.times[entry.again == row].sum(dtype=np.int64))
             later = entry.tries[entry.tried == row]
             tries = int(later[-1]) if len(later) else tries
-            done = done or bool((entry.done == row).any())
+            done = _is_done(entry, row, done)
         first += len(entry.prints)
     if link is None:
         return None

@@ -132,18 +132,29 @@ def run_trial(trial: CrawlTrial) -> TrialResult:
     with tempfile.TemporaryDirectory(prefix="honeyguide-lab-", dir=_scratch_folder()) as folder:
         began = time.process_time()
         settings, examples = trial_settings(trial, topic), trial_examples(trial, topic)
+        originals = _find_originals(trial, topic, web.graph)
         people = _simulated_people(trial, topic, Path(folder), settings, examples)
         simulate_crawl(
             Path(folder),
             settings,
             web.responder.with_engine(_trial_engine(trial)),
-            strategy=_special_strategy(trial, topic, settings),
-            latency=lambda _: _answer_latency(trial),
+            strategy=_special_strategy(trial, topic, settings, originals),
+            latency=lambda _: trial.web.latency_s,
             examples=examples,
             people=people,
         )
         spent = time.process_time() - began
-        return _judge_trial(trial, topic, web.graph, Path(folder), spent)
+        return _judge_trial(trial, topic, originals, Path(folder), spent)
+
+
+def _find_originals(trial: CrawlTrial, topic: DrawnTopic, graph: WebGraph) -> dict[str, str]:
+    """Relevant pages in reach and those that were given, each with the page that it copies, or
+    itself: copies of given pages are not to be found."""
+    reach = graph.reachable_from((*topic.seeds, *_engine_urls(trial)))
+    given = [without_scheme(url) for url in (*topic.seeds, *topic.examples)]
+    relevant = set(topic.relevant)
+    found = [key for key in dict.fromkeys(given) if key in relevant]
+    return graph.find_originals([*found, *sorted(relevant & reach - set(given))])
 
 
 def _scratch_folder() -> str | None:
@@ -179,18 +190,15 @@ def _trial_engine(trial: CrawlTrial) -> LabSearchEngine | None:
     return LabSearchEngine(index_web(trial.web, enquiry.reach), latency_s=enquiry.latency_s)
 
 
-def _answer_latency(trial: CrawlTrial) -> float:
-    """Labels that come through the store are heard once a second, and an engine is asked so many
-    times a minute: let time pass."""
-    chosen = parse_variant(trial.strategy)
-    hurried = chosen.asks == "passing" and chosen.engine is None
-    return trial.web.latency_s if hurried else max(1.0, trial.web.latency_s)
-
-
-def _special_strategy(trial: CrawlTrial, topic: DrawnTopic, settings: Settings) -> Strategy | None:
+def _special_strategy(
+    trial: CrawlTrial, topic: DrawnTopic, settings: Settings, originals: dict[str, str]
+) -> Strategy | None:
     """A reference, which no registry knows, or one that begins without keywords; else None."""
     if made := REFERENCE_STRATEGIES.get(trial.strategy):
-        return made(topic.relevant, trial.draw)
+        # A copy is not relevant: to references neither.
+        return made(
+            tuple(key for key in topic.relevant if originals.get(key, key) == key), trial.draw
+        )
     if settings.topic.keywords or trial.start is None or not trial.start.good:
         return None
     # Its examples are handed over and lie in no files; it wants to know that there are some.
@@ -206,11 +214,11 @@ def _engine_urls(trial: CrawlTrial) -> Iterable[str]:
 
 
 def _judge_trial(
-    trial: CrawlTrial, topic: DrawnTopic, graph: WebGraph, folder: Path, spent: float
+    trial: CrawlTrial, topic: DrawnTopic, originals: dict[str, str], folder: Path, spent: float
 ) -> TrialResult:
     truth = set(topic.relevant)
     given = {without_scheme(url) for url in (*topic.seeds, *topic.examples)}
-    goal = (truth & graph.reachable_from((*topic.seeds, *_engine_urls(trial)))) - given
+    goal = set(originals.values()) - given
     found: list[int] = []
     running = judged = right = visits = 0
     with Store.open(folder, "read") as store:
@@ -224,8 +232,8 @@ def _judge_trial(
                 right += key in truth
             if key in given:
                 continue
-            if row.has_page and key in goal:
-                goal.discard(key)
+            if row.has_page and (original := originals.get(key)) in goal:
+                goal.discard(original)
                 running += 1
             found.append(running)
     return TrialResult(

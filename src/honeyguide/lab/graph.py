@@ -11,6 +11,7 @@ from honeyguide.lab.responses import LabResponder
 from honeyguide.lab.web import without_scheme
 from honeyguide.net.robots import RobotsCache
 from honeyguide.parse.read import parse_page
+from honeyguide.store.duplicates import TextSketch, TextSketcher, are_alike
 from honeyguide.types import Link, Page, Response, Url
 from honeyguide.url import canonical_url, site_origin
 
@@ -70,6 +71,31 @@ class WebGraph:
         self.desk = desk
         self._reader = LabPageReader(desk)
         self._nodes: dict[str, _GraphNode] = {}
+        self._sketcher = TextSketcher()
+        self._sketches: dict[str, TextSketch | None] = {}
+
+    def find_originals(self, keys: Iterable[str]) -> dict[str, str]:
+        """Each of these pages and the first among them with a text like its own: itself, unless it
+        is a copy, as a crawl finds copies."""
+        found: dict[str, str] = {}
+        first: dict[int, tuple[str, TextSketch]] = {}
+        for key in keys:
+            found[key] = key
+            if (sketch := self._read_sketch(key)) is None:
+                continue
+            signs = (sketch.digest, *sketch.bands)
+            known = (first[sign] for sign in signs if sign in first)
+            found[key] = next((one for one, its in known if are_alike(sketch, its)), key)
+            if found[key] == key:
+                for sign in signs:
+                    first.setdefault(sign, (key, sketch))
+        return found
+
+    def _read_sketch(self, key: str) -> TextSketch | None:
+        if key not in self._sketches:
+            page = self._reader.parse_page(self._reader.response_for(Url("http://" + key)))
+            self._sketches[key] = None if page is None else self._sketcher.sketch_text(page.text)
+        return self._sketches[key]
 
     def reachable_from(self, seeds: Iterable[str]) -> set[str]:
         """Addresses (without scheme) that a crawl from these seeds could bring.

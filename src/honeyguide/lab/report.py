@@ -5,25 +5,28 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from honeyguide.api.chart import Points, svg_chart
+import numpy as np
+from numpy.typing import NDArray
+
+from honeyguide.api.chart import svg_chart
 from honeyguide.errors import ConfigError
 from honeyguide.lab.metrics import (
     BootstrapEstimate,
     Harvest,
     bootstrap_mean,
     paired_difference,
-    sample_curve,
 )
 from honeyguide.lab.trials import TrialResult
 
-_CURVE_POINTS = 100
-"""Points of a curve over all topics, whose budgets differ."""
+_CURVE_POINTS, _CURVE_DRAWS = 100, 1_000
+"""Points of a curve, and draws of its interval."""
+Floats = NDArray[np.float64]
 DrawsByTopic = dict[tuple[str, str], list[TrialResult]]
 """(web, topic) → its draws."""
 
@@ -59,10 +62,6 @@ class ComparisonReport:
     name: str = "all-topics"
     """Of the picture over all topics; a topic's picture has the topic's name."""
 
-    @staticmethod
-    def topic_name(result: TrialResult) -> str:
-        return re.sub(r"[^\w.=-]+", "-", f"{result.web}-{result.topic}")
-
     def to_json(self) -> dict[str, Any]:
         """For JSON, where nothing is infinite."""
         return {
@@ -87,7 +86,7 @@ def build_report(
         )
     topics: dict[str, list[TrialResult]] = {}
     for row in results:
-        topics.setdefault(ComparisonReport.topic_name(row), []).append(row)
+        topics.setdefault(topic_name(row), []).append(row)
     return ComparisonReport(
         baseline,
         k,
@@ -143,12 +142,12 @@ def write_report(results: Sequence[TrialResult], folder: Path, found: Comparison
     """report.md, a curve for each topic and one over all, and summary.json into the folder."""
     out = ["# Comparison", "", "Mean over topics of the mean over draws, with 95 % intervals.", ""]
     out += ["## All topics", "", f"![]({found.name}.svg)", "", markdown_table(found.all, found)]
-    picture = svg_chart("All topics", "% of the budget", "recall", recall_curves(results))
+    picture = curves_svg("All topics", "% of the budget", "recall", recall_curves(results))
     (folder / f"{found.name}.svg").write_text(picture, "utf-8")
     for name, table in found.topics.items():
-        some = [row for row in results if found.topic_name(row) == name]
+        some = [row for row in results if topic_name(row) == name]
         title = f"{some[0].topic} ({some[0].web})"
-        picture = svg_chart(title, "visits", "relevant pages found", _topic_curves(some))
+        picture = curves_svg(title, "visits", "relevant pages found", found_curves(some))
         (folder / f"{name}.svg").write_text(picture, "utf-8")
         out += [f"## {title}", "", f"{found.reach[name]} relevant pages in reach.", ""]
         out += [f"![]({name}.svg)", "", markdown_table(table, found)]
@@ -156,42 +155,73 @@ def write_report(results: Sequence[TrialResult], folder: Path, found: Comparison
     (folder / "summary.json").write_text(json.dumps(found.to_json(), indent=1) + "\n", "utf-8")
 
 
-def _topic_curves(results: Sequence[TrialResult]) -> Mapping[str, Points]:
-    """Relevant pages found by visits, averaged over the draws."""
-    curves: dict[str, Points] = {}
-    for name, topics in _group_results(results).items():
-        runs = [row.found for row in _all_results(topics) if row.found]
-        if runs:
-            length = min(map(len, runs))
-            mean = [sum(run[n] for run in runs) / len(runs) for n in range(length)]
-            curves[name] = [(0.0, 0.0), *((float(n), y) for n, y in sample_curve(mean, 200))]
-    return curves
+def topic_name(result: TrialResult) -> str:
+    """The name of a topic of a web, as pictures and the summary have it."""
+    return re.sub(r"[^\w.=-]+", "-", f"{result.web}-{result.topic}")
 
 
-def recall_curves(results: Sequence[TrialResult]) -> Mapping[str, Points]:
-    """Recall by the share of the budget spent, averaged over the topics."""
+# --------------------------------------------------------------------------------------------------
+# Curves: what was found after so many visits.
+# --------------------------------------------------------------------------------------------------
+
+
+HarvestCurves = tuple[list[float], dict[str, Floats], str]
+"""Places on the horizontal axis, the curves of each strategy, and what these are: of ``topics`` or
+``draws``."""
+
+
+def found_curves(results: Sequence[TrialResult]) -> HarvestCurves:
+    """Relevant pages found by visits, for each draw of one topic."""
+    length = max((len(row.found) for row in results), default=0)
+    at = sorted({length * step // _CURVE_POINTS for step in range(_CURVE_POINTS + 1)})
+    curves = {
+        name: np.array([_found_after(row, at) for row in _all_results(topics)])
+        for name, topics in _group_results(results).items()
+    }
+    return [float(visits) for visits in at], curves, "draws"
+
+
+def recall_curves(results: Sequence[TrialResult]) -> HarvestCurves:
+    """Recall by the share of the budget spent, the mean of each topic's draws; of a single topic,
+    each draw."""
+    steps = range(_CURVE_POINTS + 1)
     longest: dict[tuple[str, str], int] = {}
     for row in results:
-        topic = row.web, row.topic
-        longest[topic] = max(longest.get(topic, 1), len(row.found))
-    curves: dict[str, Points] = {}
+        longest[row.web, row.topic] = max(longest.get((row.web, row.topic), 1), len(row.found))
+    curves: dict[str, Floats] = {}
     for name, topics in _group_results(results).items():
-        points = [(0.0, 0.0)]
-        for step in range(1, _CURVE_POINTS + 1):
-            means = []
-            for topic, rows in topics.items():
-                at = longest[topic] * step // _CURVE_POINTS
-                means.append(
-                    _mean_or_zero([_found_after(row, at) / max(1, row.relevant) for row in rows])
-                )
-            points.append((100.0 * step / _CURVE_POINTS, _mean_or_zero(means)))
-        curves[name] = points
-    return curves
+        recalls = []
+        for topic, rows in topics.items():
+            at = [longest[topic] * step // _CURVE_POINTS for step in steps]
+            recalls.append([_found_after(row, at) / max(1, row.relevant) for row in rows])
+        means = [np.mean(draws, axis=0) for draws in recalls]
+        curves[name] = np.array(means if len(means) > 1 else recalls[0])
+    over = "topics" if len(longest) > 1 else "draws" if longest else ""
+    return [100.0 * step / _CURVE_POINTS for step in steps], curves, over
 
 
-def _found_after(row: TrialResult, visits: int) -> int:
-    """Relevant pages found after so many visits; a crawl that ended early finds no more."""
-    return row.found[min(visits, len(row.found)) - 1] if visits and row.found else 0
+def mean_interval(rows: Floats) -> tuple[Floats, Floats, Floats]:
+    """The mean of some curves, and the interval that drawing them again gives (bootstrap)."""
+    mean: Floats = rows.mean(axis=0)
+    if len(rows) < 2:
+        return mean, mean, mean
+    chosen = np.random.default_rng(1).integers(0, len(rows), (_CURVE_DRAWS, len(rows)))
+    weights = np.array([np.bincount(row, minlength=len(rows)) for row in chosen]) / len(rows)
+    low, high = np.quantile(weights @ rows, (0.025, 0.975), axis=0)
+    return mean, low, high
+
+
+def curves_svg(title: str, x_title: str, y_title: str, found: HarvestCurves) -> str:
+    x, curves, _ = found
+    means = {name: rows.mean(axis=0).tolist() for name, rows in curves.items()}
+    points = {name: list(zip(x, mean, strict=True)) for name, mean in means.items()}
+    return svg_chart(title, x_title, y_title, points)
+
+
+def _found_after(row: TrialResult, visits: Sequence[int]) -> Floats:
+    """Relevant pages after so many visits; a crawl that ended early finds no more."""
+    found = np.array([0, *row.found], np.float64)
+    return np.asarray(found[np.minimum(visits, len(found) - 1)])
 
 
 def _group_results(results: Sequence[TrialResult]) -> dict[str, DrawsByTopic]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
-from html import escape, unescape
+from html import escape
 from http import HTTPStatus
 from random import Random
 from typing import NamedTuple, Protocol, Self
 
+from turbohtml import SelectorSyntaxError, rewrite
 from xxhash import xxh3_64_hexdigest
 
 from honeyguide.errors import ConfigError
@@ -19,68 +20,33 @@ from honeyguide.lab.web import LabWeb, RecordedResponse, gunzip_bytes, gzip_byte
 from honeyguide.types import Response, Url
 from honeyguide.url import canonical_url
 
-_VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "wbr"}
-_LINK = re.compile(
-    rb"""(<(?:a|area)\b[^<>]*?)\shref\s*+=\s*+("[^"]*"|'[^']*'|[^\s"'>]+)""", re.IGNORECASE
-)
-_RULE = re.compile(
-    r"([a-z][a-z0-9]*)(?:#([\w-]+)|\.([\w-]+)|\[([\w-]+)=([\w-]+)\])?\Z", re.IGNORECASE
-)
-_BASE = re.compile(rb"""<base\b[^<>]*?\shref\s*+=\s*+["']?([^"'\s>]+)""", re.IGNORECASE)
-
 
 def close_links(html: bytes, url: Url, known: Callable[[str], bool]) -> bytes:
     """Take the address off links whose target ``known`` does not know."""
-    found = _BASE.search(html)
-    base = canonical_url(found[1].decode("latin-1"), url) if found else None
+    base: Url | None = None
 
-    def close_unknown(match: re.Match[bytes]) -> bytes:
-        address = unescape(match[2].strip(b"\"'").decode("utf-8", "replace")).strip()
-        target = canonical_url(address, base or url)
-        return match[0] if target is None or known(target) else match[1]
+    def note_base(element: rewrite.Element) -> None:
+        nonlocal base
+        base = base or canonical_url(element.get("href") or "", url)
 
-    return _LINK.sub(close_unknown, html)
+    def close_unknown(element: rewrite.Element) -> None:
+        target = canonical_url((element.get("href") or "").strip(), base or url)
+        if target is not None and not known(target):
+            element.remove_attribute("href")
+
+    return _rewrite_html(html, {"base[href]": note_base, "a[href],area[href]": close_unknown})
 
 
-class ElementStripper:
-    """Takes one kind of element out of HTML, with everything in it.
+def strip_elements(html: bytes, rules: Iterable[str]) -> bytes:
+    """Take elements out of HTML, with everything in them; a rule is a CSS selector."""
+    return _rewrite_html(html, dict.fromkeys(rules, rewrite.Element.remove))
 
-    The rule is ``tag``, ``tag#id``, ``tag.class`` or ``tag[name=value]``.
-    """
 
-    def __init__(self, rule: str) -> None:
-        match = _RULE.match(rule)
-        if match is None:
-            raise ConfigError(
-                f"strip: {rule!r} is not like tag, tag#id, tag.class or tag[name=value]"
-            )
-        tag, id_, class_, name, value = match.groups(default="")
-        attribute = ""
-        if class_:
-            attribute = rf"""(?=[^<>]*?\sclass\s*+=\s*+["']?+(?:[^"'<>=]*\s)?{class_}["'\s>])"""
-        elif id_ or name:
-            name, value = (name, value) if name else ("id", id_)
-            attribute = rf"""(?=[^<>]*?\s{name}\s*+=\s*+["']?{value}["'\s>])"""
-        self._start = re.compile(rf"<{tag}\b{attribute}[^<>]*+>".encode(), re.IGNORECASE)
-        self._tag = re.compile(rf"<(/?){tag}\b[^<>]*+>".encode(), re.IGNORECASE)
-        self._empty = tag.lower() in _VOID
-
-    def __call__(self, html: bytes) -> bytes:
-        parts, at = [], 0
-        while start := self._start.search(html, at):
-            parts.append(html[at : start.start()])
-            at = start.end() if self._empty else self._element_end(html, start.end())
-        if not parts:
-            return html
-        return b"".join([*parts, html[at:]])
-
-    def _element_end(self, html: bytes, at: int) -> int:
-        depth = 1
-        for tag in self._tag.finditer(html, at):
-            depth += -1 if tag[1] else 1
-            if depth == 0:
-                return tag.end()
-        return len(html)  # never closed: it reaches to the end
+def _rewrite_html(html: bytes, handlers: Mapping[str, rewrite.ElementHandler]) -> bytes:
+    # Tags are ASCII in all encodings that are read so; what surrounds them stays as it is.
+    text = html.decode("utf-8", "surrogateescape")
+    edited = rewrite.rewrite(text, elements=handlers.items())
+    return edited.encode("utf-8", "surrogateescape")
 
 
 # --------------------------------------------------------------------------------------------------
@@ -122,7 +88,7 @@ class ServingOptions:
     """robots.txt of every host; None: as recorded."""
     latency_s: float = 0.0
     strip: tuple[str, ...] = ()
-    """Elements to leave out: ``tag``, ``tag#id``, ``tag.class`` or ``tag[name=value]``."""
+    """Elements to leave out, as CSS selectors: ``tag``, ``tag#id``, ``tag.class``."""
     aliases: Mapping[str, str] = field(default_factory=dict)
     """Addresses without scheme that redirect, and where to; a page of the web goes before one."""
     error_rate: float = 0.0
@@ -138,8 +104,10 @@ class ServingOptions:
     def __post_init__(self) -> None:
         if not 0 <= self.error_rate <= 1:
             raise ConfigError(f"error_rate must lie between 0 and 1, not {self.error_rate}")
-        for rule in self.strip:
-            ElementStripper(rule)
+        try:
+            strip_elements(b"", self.strip)
+        except SelectorSyntaxError as error:
+            raise ConfigError(f"strip: {error}; a rule is like tag#id or tag.class") from error
 
 
 class LabResponse(NamedTuple):
@@ -191,7 +159,6 @@ class LabResponder:
         self.engine = engine
         moved = {key.partition("/")[0] for key in self.serving.aliases}
         self._hosts = web.hosts | moved
-        self._strips = tuple(map(ElementStripper, self.serving.strip))
         self._random = Random(self.serving.seed)
         self._ready = _ResponseCache(self.serving.cache_mb << 20)
 
@@ -258,8 +225,8 @@ class LabResponder:
             if "html" in media_type:
                 if self.serving.closed:
                     altered = close_links(altered, Url(record.url), self._is_recorded)
-                for strip in self._strips:
-                    altered = strip(altered)
+                if self.serving.strip:
+                    altered = strip_elements(altered, self.serving.strip)
             if altered is not body:
                 packed = gzip_bytes(altered)
         return _build_response(record.status, tuple(headers), packed)

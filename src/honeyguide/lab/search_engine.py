@@ -418,7 +418,6 @@ def make_lab_engine(
     serving: ServingOptions | None = None,
     *,
     reach: float = 1.0,
-    most: int = MAX_INDEXED_PAGES,
     latency_s: float = 0.0,
     fault: str = "",
     progress: IndexProgress = lambda _n, _of: None,
@@ -426,9 +425,7 @@ def make_lab_engine(
     """An engine that knows the web as it is served, or a share of it (``reach``)."""
     check_fault(fault)
     calm = replace(serving or ServingOptions(), error_rate=0.0)
-    index = LabSearchIndex.from_responder(
-        LabResponder(web, calm), most=most, reach=reach, progress=progress
-    )
+    index = LabSearchIndex.from_responder(LabResponder(web, calm), reach=reach, progress=progress)
     return LabSearchEngine(index, latency_s=latency_s, fault=fault)
 
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import suppress
 from email.utils import formatdate
-from typing import Self
+from typing import NamedTuple, Self, cast
 
 from honeyguide.lab.responses import (
     LAB_HOST,
@@ -33,179 +30,79 @@ _ABSOLUTE = re.compile(r"https?://", re.IGNORECASE)
 _GZIP = re.compile(rb"(?:^|[\s,])(?:x-)?gzip(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionOptions:
-    """What every client of one server gets."""
+class LabRequest(NamedTuple):
+    """What a client asks for."""
 
-    responder: LabResponder
-    slow_s: float = 30.0
-    """How long a client may take to ask, and to read."""
-    idle_s: float = 120.0
-
-
-class LabConnection(asyncio.Protocol):
-    """One client: bytes in, one answer at a time out."""
-
-    def __init__(self, terms: ConnectionOptions, present: set[LabConnection]) -> None:
-        """``present``: where it enters itself while it lasts."""
-        self._terms = terms
-        self._present = present
-        self._loop = asyncio.get_running_loop()
-        self._itself = ""
-        """This end of the connection: whoever names it as host means the lab itself."""
-        self._buffer = b""
-        self._skip = 0
-        """Bytes of a request body still to be thrown away."""
-        self._waiting = False
-        """An answer is being held back, or the client does not read: ask no more."""
-        self._ended = False
-        """The client has said all it will."""
-        self.deadline = self._loop.time() + terms.idle_s
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-        name, port = (transport.get_extra_info("sockname") or ("", 0))[:2]
-        self._itself = f"[{name}]:{port}" if ":" in name else f"{name}:{port}"
-        self._present.add(self)
-
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
-        self._present.discard(self)
-
-    def abort(self) -> None:
-        self._transport.abort()
-
-    def data_received(self, data: bytes) -> None:
-        if not self._buffer:
-            self.deadline = self._loop.time() + self._terms.slow_s
-        self._buffer += data
-        if self._waiting and len(self._buffer) > MAX_HEAD_BYTES:
-            self._transport.pause_reading()
-        self._answer_requests()
-
-    def eof_received(self) -> bool:
-        self._ended = True
-        return self._waiting  # True: stay open until the answer is out
-
-    def pause_writing(self) -> None:
-        self._waiting = True
-        self.deadline = self._loop.time() + self._terms.slow_s
-
-    def resume_writing(self) -> None:
-        self._resume_reading()
-
-    def _resume_reading(self) -> None:
-        self._waiting = False
-        self.deadline = self._loop.time() + self._terms.idle_s
-        if not self._transport.is_closing():
-            self._transport.resume_reading()
-            self._answer_requests()
-            if self._ended and not self._waiting:
-                self._transport.close()
-
-    def _answer_requests(self) -> None:
-        """Answer the requests that are whole, unless an answer is still on its way."""
-        while self._buffer and not self._waiting and not self._transport.is_closing():
-            if self._skip:
-                skipped = self._buffer[: self._skip]
-                self._skip -= len(skipped)
-                self._buffer = self._buffer[len(skipped) :]
-                continue
-            end = self._buffer.find(b"\r\n\r\n", 0, MAX_HEAD_BYTES)
-            if end < 0:
-                if len(self._buffer) >= MAX_HEAD_BYTES:
-                    self._buffer = b""
-                    self._send_response(
-                        message_response(431, "That request head is too long."), close=True
-                    )
-                return
-            head, self._buffer = self._buffer[:end], self._buffer[end + 4 :]
-            self._answer_request(head)
-
-    def _answer_request(self, head: bytes) -> None:
-        line = head.partition(b"\r\n")[0].split(b" ")
-        if len(line) != 3 or not line[2].startswith(b"HTTP/1."):
-            self._send_response(
-                message_response(400, "That is not an HTTP/1.1 request."), close=True
-            )
-            return
-        method, target = line[0], line[1].decode("utf-8", "replace")
-        fields = {name.lower(): value for name, value in _HEADER_FIELD.findall(head)}
-        length = fields.get(b"content-length", b"0")
-        if not length.isdigit() or len(length) > 9 or int(length) > MAX_BODY_BYTES:
-            self._send_response(message_response(413, "The lab takes no bodies."), close=True)
-            return
-        self._skip = int(length)
-        connection = fields.get(b"connection", b"").lower()
-        keep = connection == b"keep-alive" or (line[2] == b"HTTP/1.1" and connection != b"close")
-        close = not keep or b"transfer-encoding" in fields
-        if method == b"CONNECT":
-            text = "The lab speaks plain HTTP only: use http:// addresses."
-            self._send_response(message_response(501, text), close=True)
-            return
-        if scheme := _ABSOLUTE.match(target):
-            key = target[scheme.end() :].replace(":443/", "/", 1)
-            key = key if "/" in key else key.replace("?", "/?", 1) if "?" in key else key + "/"
-        elif target.startswith("/") and b"host" in fields:
-            host = fields[b"host"].decode("latin-1").strip()
-            key = (LAB_HOST if host == self._itself else host) + target
-        else:
-            self._send_response(message_response(400, "That request names no host."), close=True)
-            return
-        if method in (b"GET", b"HEAD"):
-            answer = self._terms.responder.respond(key)
-        else:
-            answer = message_response(405, "The lab answers GET and HEAD.")
-        if not answer.status:
-            self.abort()
-            return
-        accepts = _GZIP.search(fields.get(b"accept-encoding", b"")) is not None
-        seen = fields.get(b"if-none-match", b"").decode("latin-1")
-        out = _encode_response(answer, method == b"HEAD", accepts, seen, close)
-        delay = self._terms.responder.serving.latency_s if answer.wait_s is None else answer.wait_s
-        if delay <= 0:
-            self._write_bytes(out, close)
-            return
-        self._waiting = True
-        self.deadline = self._loop.time() + delay + self._terms.slow_s
-        self._loop.call_later(delay, self._write_late, out, close)
-
-    def _send_response(self, answer: LabResponse, close: bool) -> None:
-        self._write_bytes(_encode_response(answer, False, False, "", close), close)
-
-    def _write_late(self, out: bytes, close: bool) -> None:
-        if not self._transport.is_closing():
-            self._waiting = False
-            self._write_bytes(out, close)
-            if not self._waiting:
-                self._resume_reading()
-
-    def _write_bytes(self, out: bytes, close: bool) -> None:
-        self.deadline = self._loop.time() + self._terms.idle_s
-        self._transport.write(out)
-        if close:
-            self.deadline = self._loop.time() + self._terms.slow_s
-            self._transport.close()
+    key: str = ""
+    """``host/path?query``, as the client wrote it."""
+    refused: LabResponse | None = None
+    """The answer to a request that is no good."""
+    head_only: bool = False
+    gzip: bool = False
+    """The client takes gzip."""
+    seen: str = ""
+    """Tags of the answers that the client has."""
+    length: int = 0
+    """Bytes of a body, which is thrown away."""
+    close: bool = True
+    """The connection ends with the answer."""
 
 
-def _encode_response(
-    answer: LabResponse, head_only: bool, gzip: bool, seen: str, close: bool
-) -> bytes:
+def parse_request(head: bytes, own_host: str) -> LabRequest:
+    """The request with that head. ``own_host``: this end of the connection; whoever names it as
+    host means the lab itself."""
+    line = head.partition(b"\r\n")[0].split(b" ")
+    if len(line) != 3 or not line[2].startswith(b"HTTP/1."):
+        return _refused_request(400, "That is not an HTTP/1.1 request.")
+    method, target = line[0], line[1].decode("utf-8", "replace")
+    fields = {name.lower(): value for name, value in _HEADER_FIELD.findall(head)}
+    length = fields.get(b"content-length", b"0")
+    if not length.isdigit() or len(length) > 9 or int(length) > MAX_BODY_BYTES:
+        return _refused_request(413, "The lab takes no bodies.")
+    if method == b"CONNECT":
+        return _refused_request(501, "The lab speaks plain HTTP only: use http:// addresses.")
+    if scheme := _ABSOLUTE.match(target):
+        key = target[scheme.end() :].replace(":443/", "/", 1)
+        key = key if "/" in key else key.replace("?", "/?", 1) if "?" in key else key + "/"
+    elif target.startswith("/") and b"host" in fields:
+        host = fields[b"host"].decode("latin-1").strip()
+        key = (LAB_HOST if host == own_host else host) + target
+    else:
+        return _refused_request(400, "That request names no host.")
+    known = method in (b"GET", b"HEAD")
+    connection = fields.get(b"connection", b"").lower()
+    keep = connection == b"keep-alive" or (line[2] == b"HTTP/1.1" and connection != b"close")
+    return LabRequest(
+        key,
+        None if known else message_response(405, "The lab answers GET and HEAD."),
+        method == b"HEAD",
+        _GZIP.search(fields.get(b"accept-encoding", b"")) is not None,
+        fields.get(b"if-none-match", b"").decode("latin-1"),
+        int(length),
+        not keep or b"transfer-encoding" in fields,
+    )
+
+
+def _refused_request(status: int, why: str) -> LabRequest:
+    return LabRequest(refused=message_response(status, why))
+
+
+def _encode_response(answer: LabResponse, request: LabRequest) -> bytes:
     """The bytes of an answer for one client."""
-    tail = b"Date: " + formatdate(usegmt=True).encode() + b"\r\n"
-    if close:
+    seen, tail = request.seen, b"Date: " + formatdate(usegmt=True).encode() + b"\r\n"
+    if request.close:
         tail += b"Connection: close\r\n"
     if answer.etag and seen and (seen.strip() == "*" or answer.etag[2:] in seen):
         return b"HTTP/1.1 304 Not Modified\r\n" + answer.head.partition(b"\r\n")[2] + tail + b"\r\n"
     if answer.status in (204, 304):
         return answer.head + tail + b"\r\n"
-    if gzip and answer.packed:
+    if request.gzip and answer.packed:
         body = answer.packed
         tail += b"Content-Encoding: gzip\r\n"
     else:
         body = answer.body
     tail += b"Content-Length: %d\r\n\r\n" % len(body)
-    return answer.head + tail + (b"" if head_only else body)
+    return answer.head + tail + (b"" if request.head_only else body)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -232,29 +129,24 @@ class LabServer:
     ) -> None:
         """``engine`` answers for search.lab; a client may take ``slow_s`` to ask and to read."""
         self.desk = LabResponder(web, serving, engine)
-        self.connections: set[LabConnection] = set()
-        self._terms = ConnectionOptions(self.desk, slow_s, idle_s)
+        self.connections: set[asyncio.Task[None]] = set()
+        self._slow_s, self._idle_s = slow_s, idle_s
         self._where = (host, port)
         self._server: asyncio.Server | None = None
-        self._sweeper: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
-        loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(
-            lambda: LabConnection(self._terms, self.connections), *self._where
+        self._server = await asyncio.start_server(
+            self._serve_client, *self._where, limit=MAX_HEAD_BYTES
         )
-        self._sweeper = loop.create_task(self._close_idle())
         return self
 
     async def __aexit__(self, *_: object) -> None:
         assert self._server is not None
-        assert self._sweeper is not None
-        self._sweeper.cancel()
         self._server.close()
-        for connection in tuple(self.connections):
-            connection.abort()
-        with suppress(asyncio.CancelledError):
-            await self._sweeper
+        clients = list(self.connections)
+        for client in clients:
+            client.cancel()
+        await asyncio.gather(*clients, return_exceptions=True)
         await asyncio.sleep(0)  # let the transports say goodbye
 
     @property
@@ -264,14 +156,48 @@ class LabServer:
         host, port = self._server.sockets[0].getsockname()[:2]
         return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
-    async def _close_idle(self) -> None:
-        """One clock for all connections, instead of a timer for each request."""
-        loop = asyncio.get_running_loop()
-        while True:
-            await asyncio.sleep(min(1.0, self._terms.slow_s / 2))
-            for connection in tuple(self.connections):
-                if loop.time() > connection.deadline:
-                    connection.abort()
+    async def _serve_client(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        """Answer the requests of one client in their order, until it ends or takes too long."""
+        client = cast("asyncio.Task[None]", asyncio.current_task())
+        self.connections.add(client)
+        name, port = (writer.get_extra_info("sockname") or ("", 0))[:2]
+        own_host = f"[{name}]:{port}" if ":" in name else f"{name}:{port}"
+        try:
+            close = False
+            while not close and (request := await self._next_request(reader, own_host)):
+                answer = request.refused or self.desk.respond(request.key)
+                if not answer.status:
+                    return
+                wait = self.desk.serving.latency_s if answer.wait_s is None else answer.wait_s
+                if wait > 0:
+                    await asyncio.sleep(wait)
+                async with asyncio.timeout(self._slow_s):
+                    writer.write(_encode_response(answer, request))
+                    await writer.drain()
+                    await reader.readexactly(request.length)
+                close = request.close
+            async with asyncio.timeout(self._slow_s):
+                writer.close()
+                await writer.wait_closed()
+        except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass  # the client is gone, or too slow, or the server ends
+        finally:
+            writer.transport.abort()
+            self.connections.discard(client)
+
+    async def _next_request(self, reader: asyncio.StreamReader, own_host: str) -> LabRequest | None:
+        """What the client asks next; None: it says no more."""
+        try:
+            async with asyncio.timeout(self._idle_s):
+                first = await reader.readexactly(1)
+            async with asyncio.timeout(self._slow_s):
+                return parse_request(first + await reader.readuntil(b"\r\n\r\n"), own_host)
+        except asyncio.IncompleteReadError:
+            return None
+        except asyncio.LimitOverrunError:
+            return _refused_request(431, "That request head is too long.")
 
 
 def serve_web(
@@ -292,35 +218,3 @@ def serve_web(
 
     with suppress(KeyboardInterrupt):
         asyncio.run(serve())
-
-
-@contextmanager
-def serve_in_thread(
-    web: LabWeb,
-    serving: ServingOptions | None = None,
-    engine: VirtualHost | None = None,
-) -> Iterator[str]:
-    """The address of a lab that runs beside the caller, in this process."""
-    started: Future[tuple[str, Callable[[], None]]] = Future()
-
-    async def serve() -> None:
-        loop, done = asyncio.get_running_loop(), asyncio.Event()
-
-        def stop() -> None:
-            loop.call_soon_threadsafe(done.set)
-
-        try:
-            async with LabServer(web, serving=serving, engine=engine) as server:
-                started.set_result((server.address, stop))
-                await done.wait()
-        except OSError as error:
-            started.set_exception(error)
-
-    thread = threading.Thread(target=asyncio.run, args=(serve(),), name="honeyguide-lab")
-    thread.start()
-    address, stop = started.result()
-    try:
-        yield address
-    finally:
-        stop()
-        thread.join()

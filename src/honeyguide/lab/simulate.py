@@ -1,8 +1,10 @@
 """A crawl in simulated time: politeness costs nothing, decisions stay the same.
 
-The ring, the frontier, the store and the strategy are the real ones. Only two things differ: the
-answers come straight from the lab's desk, and the event loop's clock leaps to the next thing that
-is due instead of waiting for it.
+The crawl loop, the frontier, the store and the strategy are the real ones. Three things differ: the
+answers come straight from the lab, the event loop's clock leaps to the next thing that is due
+instead of waiting for it, and a training run is computed here, at once. Its result decides only
+after the time that it would have taken in its own process (:data:`TRAINING_COSTS`); the crawl goes
+on meanwhile, as a real one does.
 """
 
 from __future__ import annotations
@@ -10,8 +12,9 @@ from __future__ import annotations
 import asyncio
 import selectors
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from honeyguide.config.settings import Settings
 from honeyguide.crawl.build import open_crawl
@@ -20,7 +23,9 @@ from honeyguide.errors import ConnectError, FetchTimeout, TooLarge, WrongType
 from honeyguide.fetch.http import READABLE_TYPES
 from honeyguide.lab.responses import ENGINE_HOST, LabResponder
 from honeyguide.lab.web import without_scheme
+from honeyguide.learning.generation_builder import LearningResult
 from honeyguide.learning.training_feed import LabelAnswers
+from honeyguide.learning.worker_process import InProcessBackend
 from honeyguide.protocols import Strategy
 from honeyguide.types import Example, Request, Response
 from honeyguide.url import host_of
@@ -29,6 +34,10 @@ SIMULATION_START = 1_700_000_000.0
 """When simulated crawls begin."""
 _TIMEOUT_S = 60.0
 """An answer that takes longer does not come, as with a real fetcher."""
+
+ANSWER_S = 1.0
+"""Seconds until a host answers, unless something else is wished: about the pace of a crawl of one
+site with the default delay."""
 
 T = TypeVar("T")
 HostLatency = Callable[[str], float]
@@ -107,17 +116,45 @@ class LabFetcher:
         pass
 
 
+class TrainingCost(NamedTuple):
+    """Seconds that training runs take, measured by bench/training_time.py."""
+
+    start: float
+    """Of the first run: its process starts, and libraries are loaded."""
+    run: float
+    """Of every run."""
+    example: float
+    """Of each example."""
+    tried: float
+    """Of each example more, if held-out labels try the result."""
+
+    def total_seconds(self, result: LearningResult, is_first: bool) -> float:
+        tried = self.tried if result.trial is not None and result.trial.pages else 0.0
+        return self.start * is_first + self.run + (self.example + tried) * result.examples
+
+
+TRAINING_COSTS = {
+    "hybrid_svm": TrainingCost(3.5, 0.01, 0.0005, 0.0002),
+    "adaptive_links": TrainingCost(3.5, 0.02, 0.0, 0.0001),
+    "user_utility": TrainingCost(0.6, 0.13, 0.0, 0.001),
+}
+"""By strategy; others take as long as the default one."""
+_DEFAULT_COST = TrainingCost(1.0, 0.0, 0.0005, 0.0014)
+
+
 def simulate_crawl(
     folder: Path,
     settings: Settings,
     desk: LabResponder,
     *,
     strategy: Strategy | None = None,
-    latency: HostLatency = lambda _: 0.0,
+    latency: HostLatency = lambda _: ANSWER_S,
     examples: Sequence[Example] = (),
     people: LabelAnswers | None = None,
 ) -> Report:
     """Crawl the desk's web into a folder, in simulated time; ``people`` answer when asked."""
+
+    cost = TRAINING_COSTS.get(settings.crawl.strategy, _DEFAULT_COST)
 
     async def main() -> Report:
         loop = asyncio.get_running_loop()
@@ -134,7 +171,8 @@ def simulate_crawl(
             strategy=strategy,
             examples=examples,
             people=people,
-        ) as ring:
-            return await ring.run()
+            backend=partial(InProcessBackend, duration=cost.total_seconds),
+        ) as crawl:
+            return await crawl.run()
 
     return run_simulated(main())

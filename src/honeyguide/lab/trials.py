@@ -11,7 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+from msgspec import Meta
 
 from honeyguide import __version__
 from honeyguide.config.loading import parse_settings
@@ -41,14 +43,14 @@ class WebSpec:
     robots: str = ""
     """robots.txt of every host; '': its own."""
     strip: tuple[str, ...] = ()
-    closed: bool = True
-    """Links to pages that were not recorded are taken out."""
+    closed: bool = False
+    """Links to pages that were not recorded are taken out; else they are dead, as on any web."""
     seeds: tuple[str, ...] = ()
     """Fixed seeds; none: drawn from the topic's pages."""
     aliases: tuple[str, ...] = ()
     """Files of redirects, besides those that lie beside the pages."""
     error_rate: float = 0.0
-    latency_s: float = 0.0
+    latency_s: float = 1.0
     """Simulated seconds until an answer."""
     delay_s: float = 0.0
     """Simulated seconds that a host rests; 0: the best candidate always goes first."""
@@ -99,6 +101,9 @@ class CrawlTrial:
         return json.dumps([__version__, *facts], separators=(",", ":"))
 
 
+PageCount = Annotated[int, Meta(ge=0, le=1_000_000_000)]
+
+
 @dataclass(frozen=True, slots=True)
 class TrialResult:
     """What a crawl brought in, against the truth."""
@@ -109,10 +114,10 @@ class TrialResult:
     strategy: str
     draw: int
     visits: int
-    found: tuple[int, ...]
-    """Relevant pages found after each visit; seeds and examples do not count."""
-    relevant: int
-    """Relevant pages that can be reached, seeds and examples not counted."""
+    found: tuple[PageCount, ...]
+    """Relevant pages found after each visit; seeds, examples and copies do not count."""
+    relevant: PageCount
+    """Relevant pages that can be reached, seeds, examples and copies not counted."""
     judged: int
     """Pages the crawler itself called relevant."""
     right: int
@@ -175,7 +180,7 @@ _MAX_KEYWORDS = 8
 
 
 def distinctive_words(
-    label: str, good: Sequence[bytes], others: Sequence[bytes], most: int = _MAX_KEYWORDS
+    label: str, good: Sequence[bytes], others: Sequence[bytes]
 ) -> tuple[str, ...]:
     """Words of the label's last part, then those with the best odds between two sets of pages."""
     # ``language=tr`` is a fact about pages, and no name of a topic.
@@ -193,7 +198,7 @@ def distinctive_words(
     chosen: dict[str, str] = {}
     stems = stems_of("en")
     for word in (*named, *best):
-        if len(chosen) < most and word not in stop_words("en"):
+        if len(chosen) < _MAX_KEYWORDS and word not in stop_words("en"):
             chosen.setdefault(stems[word], word)
     return tuple(chosen.values())
 
@@ -295,7 +300,7 @@ def trial_settings(trial: CrawlTrial, topic: DrawnTopic) -> Settings:
                 "order": "best" if trial.strategy in REFERENCE_STRATEGIES else "strategy",
                 "pages": topic.budget,
                 "concurrency": trial.concurrency,
-                "seed": trial.draw + 1,
+                "random_seed": trial.draw + 1,
             },
             "scope": {"sitemaps": "never"},
             "fetch": {"contact": "https://example.org/lab", "lab": "http://127.0.0.1:1"},

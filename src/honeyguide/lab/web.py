@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import lzma
 import tomllib
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import as_file, files
-from io import BufferedReader, RawIOBase
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol, Self, TypeVar, cast
 from urllib.parse import unquote
@@ -23,8 +23,6 @@ from honeyguide.url import canonical_url
 
 _GZIP_WINDOW = 31
 """zlib's window number for a gzip head and tail."""
-
-_CHUNK_BYTES = 1 << 16
 
 _IsalError = cast("type[Exception]", isal_zlib.error)  # its stub calls the class an instance
 UNREADABLE_ERRORS = (OSError, EOFError, zlib.error, lzma.LZMAError, _IsalError)
@@ -47,44 +45,6 @@ def open_compressed(path: Path) -> IO[bytes]:
     if path.suffix == ".xz":
         return lzma.open(path, "rb")
     return path.open("rb")
-
-
-def open_gzip_members(path: Path) -> IO[bytes]:
-    """A gzip file of many members, read as far as it goes: it may still be growing."""
-    return BufferedReader(_GzipMembers(path.open("rb")), _CHUNK_BYTES)
-
-
-class _GzipMembers(RawIOBase):
-    """Inflates member after member and simply ends where the bytes do.
-
-    The library's own reader loses what stands before the break together with it.
-    """
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self._inflater = isal_zlib.decompressobj(_GZIP_WINDOW)
-        self._input = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while True:
-            if self._inflater.eof:
-                self._input = self._inflater.unused_data
-                self._inflater = isal_zlib.decompressobj(_GZIP_WINDOW)
-            if not self._input:
-                self._input = self._file.read(_CHUNK_BYTES)
-            ended = not self._input
-            data = self._inflater.decompress(self._input, len(buffer))
-            self._input = self._inflater.unconsumed_tail
-            if data or ended:
-                buffer[: len(data)] = data
-                return len(data)
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
 
 
 # --------------------------------------------------------------------------------------------------
@@ -414,14 +374,17 @@ def parse_http_response(content: bytes) -> WarcHttpResponse | None:
 
 def _read_records(path: Path) -> Iterator[WarcRecord]:
     try:
-        with open_gzip_members(path) if path.suffix == ".gz" else open_compressed(path) as file:
+        # isal's reader would lose what stands before the end of a file that is still growing.
+        with gzip.open(path) if path.suffix == ".gz" else open_compressed(path) as file:
             while (record := _read_record(file)) is not None:
                 yield record
+    except EOFError:
+        return
     except (*UNREADABLE_ERRORS, ValueError) as error:
         raise ConfigError(f"{path} is not a readable WARC file: {error}") from error
 
 
-def _read_record(file: IO[bytes]) -> WarcRecord | None:
+def _read_record(file: IO[bytes] | gzip.GzipFile) -> WarcRecord | None:
     line = b"\r\n"
     while line in (b"\r\n", b"\n"):
         line = file.readline(1024)

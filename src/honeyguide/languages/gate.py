@@ -237,5 +237,6 @@ def _gate_verdict(verdict: Verdict, detected: DetectedLanguage, wanted: tuple[st
         why = f"possibly written in {language_name(detected.code)}, but that is only {sure}% sure"
     else:
         why = f"written in {language_name(detected.code)}, not in {language_names(wanted)}"
+        why += " (topic.language)"
     reasons = (Reason(why, 0.0 - round(verdict.score, 4)), *verdict.reasons)
     return Verdict(0.0, reasons, (0.0,) * len(verdict.topics), verdict.score)

@@ -1,15 +1,19 @@
 """Active learning: which visited pages to ask a person about.
 
-Most are pages with the least certain verdict (Lewis & Gale 1994), on sites of which much was
-fetched (Settles & Craven 2008 weigh by density), and unlike each other and labelled pages, as
-k-means++ spreads its first centres (Arthur & Vassilvitskii 2007; Ash et al. 2020 choose batches of
-labels so). One in five is a page with a certain verdict, which checks precision and detects drift;
-one in five is a certain no that resembles good pages. Unlike k-means++ nothing is random: the same
-pages give the same questions.
+Questions go in rounds of eight. Five are about pages on both sides of the cut: the kept pages that
+are nearest to it, and the nearest of the others (Lewis & Gale 1994). Nearness is a rank, because
+verdicts may all lie near 0 and 1. One question is about a page that is certainly kept, which finds
+confident mistakes; one about a certain no that resembles good pages; and one about a page that
+stands for many others (a greedy cover, as in Wei, Iyer & Bilmes 2015).
+
+All are unlike each other and labelled pages, as k-means++ spreads its first centres (Arthur &
+Vassilvitskii 2007; Ash et al. 2020 choose batches of labels so), and spread over sites. Pages of
+one template, or near copies, are asked about once while there are others. Unlike k-means++ nothing
+is random: the same pages give the same questions.
 
 A single kind of question can be chosen: the least certain pages, pages on which page and link model
 disagree (two views of one page, as in the co-testing of Muslea et al. 2000), or pages of sites
-without labels. All are spread in the same way.
+without labels.
 """
 
 from __future__ import annotations
@@ -34,14 +38,23 @@ _LARGE_SITE = 0.2
 
 Floats = NDArray[np.floating[Any]]
 QuestionReason = Literal[
-    "unsure", "strange", "unknown", "site", "sure", "missed", "split", "host", "second"
-]
+    "above", "below", "sure", "typical", "missed", "unsure", "unknown", "site", "split", "host",
+    "second",
+]  # fmt: skip
 QuestionKind = Literal["mixed", "uncertainty", "disagreement", "novelty"]
 
 _REPEATED_WORTH = 0.25
 """Least worth of a page that resembles one already chosen."""
-_QUESTION_ROUND: tuple[QuestionReason, ...] = ("unsure", "unsure", "sure", "unsure", "missed")
+_QUESTION_ROUND: tuple[QuestionReason, ...] = (
+    "above", "below", "missed", "above", "below", "sure", "below", "typical",
+)  # fmt: skip
 """Kinds of questions in turn."""
+_NEAR_RANK = 10.0
+"""The page with this rank from the cut is worth half as much as the nearest one."""
+_ALIKE = 0.1
+"""Largest distance (1 - cosine) of pages of one template, or near copies."""
+_COVERED_PAGES = 500
+"""Pages that typical ones are to stand for, taken evenly from all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,29 +110,40 @@ def choose_questions(
     verdicts = np.array([page.verdict for page in pages])
     yes = verdicts >= threshold
     away = np.abs(verdicts - threshold)
-    sure = {"sure": _are_confident(away, yes), "missed": _are_confident(away, ~yes)}
-    unsure = _verdict_uncertainty(verdicts, threshold)
-    shares = _site_shares(pages, labelled)
     good = np.concatenate((labelled_vectors[[t.value >= 0.5 for t in labelled]], vectors[yes]))
-    resembling = _nearest_cosine(vectors, good)
+    worths: dict[QuestionReason, Floats] = {
+        "above": _nearness(away, yes),
+        "below": _nearness(away, ~yes),
+        "unsure": _verdict_uncertainty(verdicts, threshold),
+        "sure": _are_confident(away, yes) * 1.0,
+        "missed": _are_confident(away, ~yes) * _nearest_cosine(vectors, good),
+    }
+    shares = _site_shares(pages, labelled)
+    sites = np.array([page.site for page in pages])
+    asked = np.zeros(len(pages))  # questions about the page's site
     free = np.ones(len(pages), bool)
+    covered = slice(None, None, len(pages) // _COVERED_PAGES + 1)
+    likeness = vectors @ vectors[covered].T
+    kinds = ("unsure",) if choice == "uncertainty" else _QUESTION_ROUND
     found = []
     for turn in range(labels, labels + min(count, len(pages))):
-        why = "unsure" if choice == "uncertainty" else _QUESTION_ROUND[turn % len(_QUESTION_ROUND)]
-        among = free & sure.get(why, free)
-        if not among.any():
-            why, among = "unsure", free
-        worth = resembling if why == "missed" else strange
-        if why == "unsure":
-            worth = unsure * strange * (1 + shares)
+        why = kinds[turn % len(kinds)]
+        spread = strange * (1 + shares) / np.sqrt(1 + asked)
+        among = free & (strange > _ALIKE)
+        if why == "typical":
+            worth = np.maximum(likeness - (1 - strange[covered]), 0.0).mean(axis=1)
+        else:
+            # Of a certain no, the likeness to good pages counts, not that it is strange.
+            worth = worths[why] * (1.0 if why == "missed" else spread)
+        if not (worth[among] > 0).any():  # there is no other of this kind
+            among, why = (among if among.any() else free), "unsure"
+            worth = 1e-9 + _nearness(away, among) * spread
         best = int(np.argmax(np.where(among, worth, -1.0)))
-        if why == "unsure":
-            parts: dict[QuestionReason, Floats] = {"unsure": unsure, "strange": strange}
-            why = _main_reason(best, pages[best].known, parts, shares)
-        found.append(PageToAsk(best, why))
+        found.append(PageToAsk(best, _main_reason(why, pages[best], float(shares[best]))))
         free[best] = False
         strange = np.minimum(strange, 1 - vectors @ vectors[best])
-        shares = np.where([page.site == pages[best].site for page in pages], 0.0, shares)
+        shares = np.where(sites == pages[best].site, 0.0, shares)
+        asked += sites == pages[best].site
     return found
 
 
@@ -170,6 +194,12 @@ def _rank_shares(values: Floats) -> Floats:
     return np.asarray((low + high) / (2 * len(values)))
 
 
+def _nearness(away: Floats, side: NDArray[np.bool_]) -> Floats:
+    """1 for the page of this side that is nearest to the cut, ever less for the next ones."""
+    ranks = np.searchsorted(np.sort(away[side]), away)
+    return np.where(side, 1 / (1 + ranks / _NEAR_RANK), 0.0)
+
+
 def _verdict_uncertainty(verdicts: Floats, threshold: float) -> Floats:
     """1 at the threshold, 0 at both ends."""
     reach = np.where(verdicts >= threshold, max(1 - threshold, 1e-9), threshold)
@@ -188,15 +218,14 @@ def _site_shares(pages: Sequence[UnlabelledPage], labelled: Sequence[LabelledTex
     return np.array([0.0 if p.site in known_sites else sizes[p.site] / len(pages) for p in pages])
 
 
-def _main_reason(
-    best: int, known: bool, parts: dict[QuestionReason, Floats], shares: Floats
-) -> QuestionReason:
-    """The part in which the page has the highest rank."""
-    if not known:
-        return "unknown"
-    if _LARGE_SITE <= shares[best] < 1:
-        return "site"
-    return max(parts, key=lambda name: float((parts[name] < parts[name][best]).mean()))
+def _main_reason(why: QuestionReason, page: UnlabelledPage, share: float) -> QuestionReason:
+    """Why the page was chosen, or what is even more worth saying of an unsure one."""
+    if why in ("above", "below", "unsure"):
+        if not page.known:
+            return "unknown"
+        if _LARGE_SITE <= share < 1:
+            return "site"
+    return why
 
 
 def _nearest_cosine(rows: Floats, others: Floats) -> Floats:

@@ -16,6 +16,7 @@ from honeyguide import registry
 from honeyguide.config.settings import Settings
 from honeyguide.errors import ModelError
 from honeyguide.learning import active_learning, topics
+from honeyguide.learning.relevance_cut import format_cut
 from honeyguide.protocols import Strategy
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
@@ -30,9 +31,13 @@ _MAX_ROWS = 20_000
 _MAX_REJUDGED = 1_000
 _MAX_LABELS = 1_000
 _MAX_SNIPPET = 200
+_MAX_COMPARED = 500
+"""Newest pages on which two generations are compared."""
 _REASON_TEXTS: dict[active_learning.QuestionReason, str] = {
-    "unsure": "its verdict is among the nearest to the threshold of {threshold:g}",
-    "strange": "it is unlike anything you labelled or are asked about",
+    "above": "it is among the least sure that are kept, from {threshold} on",
+    "below": "it is among the likeliest that are left out, below {threshold}",
+    "typical": "it stands for many pages that nobody labelled",
+    "unsure": "its verdict is among the nearest to the cut at {threshold}",
     "unknown": "no known feature of the topic counts for it or against it",
     "site": "it decides about a whole site: {alike} pages fetched",
     "sure": "it is among those that the strategy finds most relevant: is it right?",
@@ -77,6 +82,37 @@ class LabelQueryScope(NamedTuple):
 ANY_ANNOTATOR = LabelQueryScope()
 
 
+class AnswerGain(NamedTuple):
+    """What a person's newest labels brought: two generations on the same pages, the one that
+    decided before the first of these labels, and the one that decides now."""
+
+    answers: int
+    waiting: int
+    """Of these, those that no generation learned from yet."""
+    came_in: int = 0
+    """Pages that are kept now and were not …"""
+    went_out: int = 0
+    """… and those that were kept and are not."""
+    pages: int = 0
+    """Pages that were compared; labelled ones are left out."""
+    expected_precision: float | None = None
+    """Of what is kept now; None: not known."""
+
+    def __str__(self) -> str:
+        answers = f"your {self.answers} answers" if self.answers > 1 else "your answer"
+        if self.waiting == self.answers:
+            return f"Nothing has learned from {answers} yet; do so with: honeyguide learn"
+        if not self.pages:
+            return f"There is no earlier generation to compare with since {answers}."
+        said = (
+            f"Since {answers}: {self.came_in} of {self.pages} other pages came in, "
+            f"{self.went_out} went out"
+        )
+        if self.expected_precision is not None:
+            said += f"; about {self.expected_precision:.0%} of what is kept is right"
+        return f"{said}; {self.waiting} of them still wait." if self.waiting else f"{said}."
+
+
 class LabelQueries(NamedTuple):
     """Questions for a person, and the remaining budget."""
 
@@ -111,7 +147,7 @@ def label_questions(
 ) -> list[LabelQuestion]:
     """The pages whose labels would help most; ``examples``: example files of the topic."""
     passed = {url for url, _, _ in store.labels.list_passes(scope.by)} if scope.by else set()
-    threshold = settings.topic.threshold
+    threshold = store.threshold
     if scope.choice == "agreement":
         rows = list(islice(_labelled_by_others(store, scope.by, passed), count))
         seen = list(_judge_rows(store, rows, threshold, scope.anew))
@@ -153,6 +189,28 @@ def label_questions(
     ]
 
 
+def answer_gain(store: Store, newest: int = 20) -> AnswerGain | None:
+    """What the newest labels brought; None: there are no labels."""
+    labels = [label for _, label in store.labels.effective_after()]
+    last = sorted(labels, key=lambda label: label.at)[-newest:]
+    live = store.generations.live_number()
+    if not last or live is None:
+        return AnswerGain(len(last), len(last)) if last else None
+    known = {generation.number: generation for generation in store.generations.list_all()}
+    waiting = sum(label.at > known[live].at for label in last) if live in known else len(last)
+    before = max((n for n, g in known.items() if g.at < last[0].at and n < live), default=None)
+    first, second = (_load_strategy(store, number) for number in (before, live))
+    if waiting == len(last) or first is None or second is None:
+        return AnswerGain(len(last), waiting)
+    rows = unlabelled_rows(store, [label.url for label in labels])[-_MAX_COMPARED:]
+    came = went = 0
+    for row in rows:
+        page = store.visits.rebuild_page(row)
+        old, new = (one.judge(page).score >= store.threshold for one in (first, second))
+        came, went = came + (new and not old), went + (old and not new)
+    return AnswerGain(len(last), waiting, came, went, len(rows))
+
+
 def _build_question(
     store: Store,
     row: VisitRow,
@@ -161,18 +219,17 @@ def _build_question(
     settings: Settings,
     alike: int = 0,
 ) -> LabelQuestion:
-    threshold = settings.topic.threshold
+    threshold = store.threshold
     because = _REASON_TEXTS[why].format(
-        threshold=threshold,
+        threshold=format_cut(threshold),
         alike=alike,
         promise=row.score,
         verdict=seen.verdict.score,
         site=domain_of(host_of(row.url)),
     )
     score = seen.verdict.score
-    headings, text = store.visits.page_text(row.id)
-    whole = "\n".join((row.title, *headings, text))
-    reasons = unstem_reasons(seen.verdict.reasons, whole, settings.topic.keyword_language)
+    text = store.visits.readable_text(row)
+    reasons = unstem_reasons(seen.verdict.reasons, text, settings.topic.keyword_language)
     return LabelQuestion(row, score, score >= threshold, reasons, why, because, seen.snippet)
 
 

@@ -42,6 +42,8 @@ class AutomaticTeacher:
     def example_from(self, visit: Visit) -> Example | None:
         if visit.page is None or visit.verdict is None or visit.duplicate is not None:
             return None
+        if visit.unproven:
+            return None
         score, ungated = visit.verdict.score, visit.verdict.ungated
         if ungated is not None and ungated > self.low:
             return None  # what is wrong with it is its language, not what it is about
@@ -72,7 +74,7 @@ class AllVisitsTeacher:
         if visit.page is None or visit.verdict is None:
             return None
         score, _, topics, ungated = visit.verdict
-        barren = ungated is not None or visit.duplicate is not None
+        barren = ungated is not None or visit.duplicate is not None or visit.unproven
         if visit.duplicate is not None:
             score, topics = 0.0, (0.0,) * len(topics)
         elapsed = _response_time(visit)

@@ -13,8 +13,9 @@ from typing import Any, cast
 from honeyguide.config.settings import Settings
 from honeyguide.errors import ModelError
 from honeyguide.learning import topics
+from honeyguide.learning.generation_builder import LearningResult
 from honeyguide.learning.teachers import AutomaticTeacher, LabelOrigin
-from honeyguide.learning.trainer import LearningResult, TrainingBackend
+from honeyguide.learning.training_feed import TrainingBackend
 from honeyguide.multi_topic import MultiTopicStrategy
 from honeyguide.protocols import Strategy
 from honeyguide.store.row_checks import parse_decimal

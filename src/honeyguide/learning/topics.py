@@ -244,14 +244,14 @@ def load_effective_labels(store: Store, settings: Settings) -> EffectiveLabels:
         for url, values in example_labels_by_topic(settings).items()
         for name, value in values.items()
     ]
-    several = TopicSelection(known, settings.topic.threshold) if known else None
+    several = TopicSelection(known, store.threshold) if known else None
     return EffectiveLabels((*stated, *store.labels.effective_after()), several)
 
 
 def relevant_per_topic(store: Store, settings: Settings) -> dict[str, int]:
     """Relevant pages of each topic; labels have priority."""
     known = topic_names(settings)
-    found = store.visits.relevant_by_topic(settings.topic.threshold, known[0])
+    found = store.visits.relevant_by_topic(store.threshold, known[0])
     people = load_effective_labels(store, settings)
     for url in people.labelled_urls():
         for row in store.visits.attempts_at(url):

@@ -6,20 +6,207 @@ time, also for pages visited long ago.
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import zlib
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
 
 from honeyguide import registry
 from honeyguide.config.settings import Settings
 from honeyguide.errors import ModelError
-from honeyguide.learning.gate import DriftAlarm
+from honeyguide.learning.generation_builder import LearningResult
 from honeyguide.learning.teachers import AllVisitsTeacher, LabelOrigin, make_teacher
 from honeyguide.learning.topics import reread_page
-from honeyguide.learning.trainer import LearningResult, Trainer, TrainingBackend
+from honeyguide.learning.unlearned import waiting_labels
+from honeyguide.multi_topic import strategy_for_topic
 from honeyguide.protocols import Strategy
+from honeyguide.store.generations import TrainingMark
 from honeyguide.store.row_checks import parse_decimal
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
 from honeyguide.types import Example, Label, Page, Url, Verdict, Visit
+
+_log = logging.getLogger(__name__)
+
+_GROWTH = 0.1
+_FIRST_EXAMPLES = 5
+"""Examples before the first training of a strategy that learns on growth."""
+_MAX_FAILURES = 3
+"""Failed trainings in a row after which no more are tried."""
+
+
+class TrainingBackend(Protocol):
+    """Takes examples and returns generations, in this process or another."""
+
+    def offer(self, example: Example) -> None: ...
+
+    def remember(self, known: dict[Url, float]) -> None:
+        """Labels that the live generation was trained with in an earlier run."""
+
+    async def build_generation(self, strategy: Strategy) -> LearningResult:
+        """The next generation. Raises ModelError."""
+
+    async def aclose(self) -> None: ...
+
+
+class Trainer:
+    """Decides when to learn: every so many pages, on growth by a tenth, or after a label.
+
+    Pages seen are counted, not examples (Iliou et al. 2017, algorithm 1: k = 14); growth by a tenth
+    is the rule of Xu, Yoon & Tourassi.
+    """
+
+    def __init__(
+        self, learner: TrainingBackend, every: int, *, grows: bool = False, eager: bool = True
+    ) -> None:
+        self._learner = learner
+        self._every = every
+        self._grows = grows
+        self._eager = eager
+        self._pages = self._fresh = self._total = self._learned = 0
+        self._labels: dict[Url, bool] = {}
+        """Pages with labels or examples that no training had; whether a person labelled them …"""
+        self._in_training: dict[Url, bool] = {}
+        """… and those that the newest training has."""
+        self._expected = 0
+        self._failures = 0
+        self.trouble = ""
+        """Why the last training failed; '' if it did not."""
+
+    def count_page(self) -> None:
+        """Count a page."""
+        self._pages += 1
+
+    def expect_examples(self, examples: int) -> None:
+        """So many examples of the topic are still being fetched: the first training waits for
+        them."""
+        self._expected = examples
+
+    def offer(self, example: Example) -> None:
+        self._learner.offer(example)
+        self._total += 1
+        if example.by != "visit" or self._grows:
+            self._fresh += 1
+        if example.by in ("seed", "user"):
+            self._labels[example.page.url] = example.by == "user"
+
+    def remember(self, known: dict[Url, float]) -> None:
+        self._learner.remember(known)
+
+    def set_waiting(self, labels: Mapping[Url, bool], *, learned: bool) -> None:
+        """Of all examples so far, earlier runs did not learn these; ``learned``: but the rest."""
+        self._labels = dict(labels)
+        self._fresh = len(labels) if learned else max(self._fresh, len(labels))
+
+    def requeue_labels(self) -> None:
+        """What came of the newest training was dropped: its labels wait again."""
+        self._labels = self._in_training | self._labels
+        self._fresh += len(self._in_training)
+        self._in_training = {}
+
+    @property
+    def waiting(self) -> int:
+        """Labels and examples that no training had so far."""
+        return len(self._labels)
+
+    @property
+    def has_news(self) -> bool:
+        """Whether anything was offered since it learned last."""
+        return self._fresh > 0
+
+    def is_due(self, *, at_once: bool = False) -> bool:
+        """Whether to learn now; ``at_once``: whatever else, if labels wait. Labels of people do
+        not wait for examples of the topic then."""
+        if at_once:
+            ready = any(self._labels.values()) or (self._labels and self._expected <= 0)
+            return bool(ready) and self._failures < _MAX_FAILURES
+        if not self._fresh or self._expected > 0 or self._failures >= _MAX_FAILURES:
+            return False
+        if self._labels and self._eager:
+            return True
+        if self._grows:
+            return self._total >= max(_FIRST_EXAMPLES, (1 + _GROWTH) * self._learned)
+        return 0 < self._every <= self._pages
+
+    async def learn(self, strategy: Strategy) -> LearningResult:
+        """The next generation, if there is one. A failed training is logged and does not end the
+        crawl."""
+        self._pages = self._fresh = 0
+        self._learned = self._total
+        self._in_training, self._labels = self._labels, {}
+        try:
+            lesson = await self._learner.build_generation(strategy)
+        except asyncio.CancelledError:
+            self.requeue_labels()
+            raise
+        except ModelError as error:
+            self.requeue_labels()
+            self._fresh = 0  # it is tried again with the next example
+            self._failures += 1
+            self.trouble = str(error)
+            _log.warning("%s", error)
+            return LearningResult(None, note=str(error))
+        self._failures, self.trouble = 0, ""
+        self._fresh += lesson.again
+        return lesson
+
+    async def aclose(self) -> None:
+        await self._learner.aclose()
+
+
+# --- Drift ---
+
+
+_WINDOW = 20
+_MIN_COMPARED = 8
+_DIFFERING_SHARE = 0.4
+
+
+class DriftAlarm:
+    """Compares a label with the verdict of the present generation before it learns from the label.
+
+    A warning stays until newer labels replace these, so that people know that they changed its
+    mind.
+    """
+
+    def __init__(self, threshold: float) -> None:
+        self._threshold = threshold
+        self._waiting: deque[tuple[Page, Label]] = deque(maxlen=_WINDOW)
+        self._agreed: deque[bool] = deque(maxlen=_WINDOW)
+
+    def add_label(self, page: Page, label: Label) -> None:
+        if page.text or page.headings:
+            self._waiting.append((page, label))
+
+    def compare_verdicts(self, strategy: Strategy) -> None:
+        """Compare the waiting labels with the generation that is about to learn from them."""
+        for page, label in self._waiting:
+            score = strategy_for_topic(strategy, label.topic).judge(page).score
+            self._agreed.append((score >= self._threshold) == (label.value >= 0.5))
+        self._waiting.clear()
+
+    def forget_waiting(self) -> None:
+        """Labels before the first training say nothing."""
+        self._waiting.clear()
+
+    @property
+    def warning(self) -> str:
+        """A warning for people; '' while verdicts and labels agree well enough."""
+        parted = len(self._agreed) - sum(self._agreed)
+        if len(self._agreed) < _MIN_COMPARED or parted <= _DIFFERING_SHARE * len(self._agreed):
+            return ""
+        return (
+            f"your labels and the verdicts disagree: {parted} of the last {len(self._agreed)} "
+            "differ. Give more labels, or go back to an earlier generation with: honeyguide "
+            "generations"
+        )
+
+
+# --- The feed ---
+
 
 LabelAnswers = Mapping[Url, tuple[float, LabelOrigin]]
 """Labels of pages with their origin."""
@@ -63,6 +250,10 @@ class TrainingFeed:
         """Labels since :meth:`take_new_labels`."""
         self.taught = 0
         """Number of the newest label in the last training."""
+        self._visits = store.visits.last_id()
+        """Number of the newest visit."""
+        texts = sorted(f"{one.target} {one.page.url} {one.page.text}" for one in files)
+        self._files = zlib.crc32("\n".join(texts).encode("utf-8", "replace"))
         self._last_label = 0
         """Number of the newest label that was read."""
         # Without a teacher it still learns from the topic's own examples.
@@ -82,7 +273,7 @@ class TrainingFeed:
         if self.learns:
             for example in files:
                 self._trainer.offer(example)
-            self._restore()
+            self._restore(settings, [example.page.url for example in files])
             topic = settings.topic
             stated = topic.keywords or topic.description or topic.ontology
             if not (stated or examples or files or self._last_label):
@@ -98,6 +289,7 @@ class TrainingFeed:
 
     def record_visit(self, visit: Visit) -> None:
         """Learn from a visit that was just made."""
+        self._visits += 1
         if self.learns:
             self._await_examples(visit)
             self._offer_visit(visit)
@@ -153,8 +345,16 @@ class TrainingFeed:
         self._awaited.clear()
         self._trainer.expect_examples(0)
 
-    def is_due(self) -> bool:
-        return self.learns and self._trainer.is_due()
+    def is_due(self, *, at_once: bool = False) -> bool:
+        return self.learns and self._trainer.is_due(at_once=at_once)
+
+    @property
+    def waiting(self) -> int:
+        """Labels and examples that no training had so far."""
+        return self._trainer.waiting if self.learns else 0
+
+    def requeue_labels(self) -> None:
+        self._trainer.requeue_labels()
 
     @property
     def trouble(self) -> str:
@@ -168,13 +368,17 @@ class TrainingFeed:
 
     async def learn(self, strategy: Strategy) -> LearningResult:
         self.taught = self._last_label
+        mark = TrainingMark(self._last_label, self._visits, self._files)
         if self._learned:
             self._drift.compare_verdicts(strategy)
         else:
             self._drift.forget_waiting()
         lesson = await self._trainer.learn(strategy)
-        self._learned |= lesson.strategy is not None and lesson.live
-        return lesson
+        decides = lesson.strategy is not None and lesson.live
+        self._learned |= decides
+        if self._trainer.trouble:
+            return lesson
+        return replace(lesson, mark=mark if decides else mark._replace(why=lesson.note))
 
     async def aclose(self) -> None:
         await self._trainer.aclose()
@@ -223,7 +427,7 @@ class TrainingFeed:
             else self._store.visits.latest_page(row.url)
         )
 
-    def _restore(self) -> None:
+    def _restore(self, settings: Settings, files: Sequence[Url]) -> None:
         """Restore the newest visits and all labels of earlier runs."""
         for visit in self._earlier_visits():
             self._offer_visit(visit)
@@ -240,8 +444,11 @@ class TrainingFeed:
         self._learned = bool(taught)
         self._trainer.remember(self._already_taught())
         self._unvisited = self.poll_labels()
-        if taught and self._last_label <= self.taught:
-            self._trainer.mark_learned()
+        mark = TrainingMark.from_store(self._store)
+        waiting = waiting_labels(self._store, settings, mark)
+        if mark.files not in (None, self._files):
+            waiting |= dict.fromkeys(files, False)
+        self._trainer.set_waiting(waiting, learned=bool(taught))
 
     def _already_taught(self) -> dict[Url, float]:
         """Labels that the live generation was trained with."""

@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from importlib import import_module
 from typing import Any, BinaryIO, NamedTuple
@@ -25,9 +26,15 @@ from typing import Any, BinaryIO, NamedTuple
 import msgspec
 
 from honeyguide.errors import ModelError
-from honeyguide.learning.example_pool import MAX_BACKGROUND, MAX_LINKS, MAX_VISITS, trim_example
-from honeyguide.learning.gate import GateTrial
-from honeyguide.learning.trainer import GenerationBuilder, LearningResult
+from honeyguide.learning.generation_builder import (
+    MAX_BACKGROUND,
+    MAX_LINKS,
+    MAX_VISITS,
+    GateTrial,
+    GenerationBuilder,
+    LearningResult,
+    trim_example,
+)
 from honeyguide.protocols import Strategy
 from honeyguide.store.codec import replace_surrogates
 from honeyguide.store.generations import pack_strategy, unpack_strategy
@@ -145,9 +152,18 @@ class WorkerProcessBackend:
 
 
 class InProcessBackend:
-    """A builder in this process, for the lab: in simulated time a training takes none."""
+    """A builder in this process, for simulated time, in which computing takes none; ``duration``
+    says how long the other process would have taken for this result, and whether it had to be
+    started."""
 
-    def __init__(self, visits: bool = False, outlinks: bool = False) -> None:
+    def __init__(
+        self,
+        visits: bool = False,
+        outlinks: bool = False,
+        duration: Callable[[LearningResult, bool], float] | None = None,
+    ) -> None:
+        self._duration = duration
+        self._started = False
         self._builder = GenerationBuilder(visits)
         self._links = MAX_LINKS if outlinks else 0
 
@@ -158,7 +174,11 @@ class InProcessBackend:
         self._builder.remember(known)
 
     async def build_generation(self, strategy: Strategy) -> LearningResult:
-        return self._builder.build_generation(strategy)
+        result = self._builder.build_generation(strategy)
+        if self._duration is not None:
+            await asyncio.sleep(self._duration(result, not self._started))
+        self._started = True
+        return result
 
     async def aclose(self) -> None:
         pass
@@ -235,4 +255,7 @@ if __name__ == "__main__":
     pipe = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     threading.Thread(target=_exit_with_parent, args=(os.getppid(),), daemon=True).start()
-    _serve_requests(sys.argv[1:] == ["1"], sys.stdin.buffer, pipe)
+    try:
+        _serve_requests(sys.argv[1:] == ["1"], sys.stdin.buffer, pipe)
+    except BrokenPipeError:
+        os._exit(1)  # the parent was killed; nobody needs a traceback

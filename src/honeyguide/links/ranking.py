@@ -19,6 +19,7 @@ from random import Random
 from typing import Literal, Protocol
 
 from honeyguide.languages.gate import LanguageGate
+from honeyguide.links.dead_links import DeadLinks
 from honeyguide.models.logistic import log_odds
 from honeyguide.protocols import Frontier, Strategy
 from honeyguide.types import Channel, Link, Page, Url, Visit
@@ -186,14 +187,16 @@ def rank_links(
     languages: LanguageGate | None = None,
     sources: SourceBandit | None = None,
     *,
+    dead_links: DeadLinks | None = None,
     anew: bool = False,
 ) -> list[float]:
     """The scores of the strategy; seeds and sitemaps have fixed ones.
 
     With a ledger, each link gets its statistics or the value of its pages. ``anew``: the links wait
     already, and of their places the best counts; the frontier compares a new link with its score so
-    far. With languages, scores are multiplied by the probability of a wanted language. With
-    sources, they are corrected by how far links of the same source kept their promise.
+    far. With languages, scores are multiplied by the probability of a wanted language, and with
+    dead links by the chance that there is a page. With sources, they are corrected by how far links
+    of the same source kept their promise.
     """
     if ledger is not None:
         links = ledger.annotate_links(links)
@@ -205,6 +208,8 @@ def rank_links(
             scores[number] = max(scores[number], score)
     if languages is not None:
         scores = languages.weigh_scores(links, scores)
+    if dead_links is not None:
+        scores = dead_links.weigh_scores(links, scores)
     scores = [
         1.0
         if link.channel in _GIVEN_CHANNELS
@@ -222,12 +227,12 @@ def rerank_changed(
     frontier: Frontier,
     languages: LanguageGate | None = None,
     sources: SourceBandit | None = None,
+    dead_links: DeadLinks | None = None,
 ) -> None:
     """After a visit, rank links again whose statistics changed."""
     if (urls := ledger.pop_changed_links()) or ledger.ahead:
-        again = partial(
-            rank_links, strategy, ledger, languages=languages, sources=sources, anew=True
-        )
+        rank = partial(rank_links, strategy, ledger, dead_links=dead_links, anew=True)
+        again = partial(rank, languages=languages, sources=sources)
         frontier.rerank_some(again, urls, ledger.ahead)
 
 

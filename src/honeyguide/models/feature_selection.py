@@ -81,30 +81,30 @@ def rank_features(
     return np.asarray(order[support[order] >= least], np.int32)
 
 
-def admit_features(
-    score: SelectionScore, total: int, *, drop: float = 0.05, least: int = 10
-) -> int:
+_DROP, _LEAST = 0.05, 10
+"""Admission stops so far below the best score, and not before so many features."""
+
+
+def admit_features(score: SelectionScore, total: int) -> int:
     """How many features to keep, scored after each one."""
     best, peak = -np.inf, 0
     for count in range(1, total + 1):
         now = score(count)
         if now > best:
             best, peak = now, count
-        elif count > least and best - now > drop * abs(best):
+        elif count > _LEAST and best - now > _DROP * abs(best):
             break
     return peak
 
 
-def admit_features_fast(
-    score: SelectionScore, total: int, *, drop: float = 0.05, least: int = 10
-) -> int:
+def admit_features_fast(score: SelectionScore, total: int) -> int:
     """The same in steps of a quarter, then around the best at most a dozen counts."""
     known: dict[int, float] = {}
     count, best = 1, -np.inf
     while count <= total:
         known[count] = score(count)
         best = max(best, known[count])
-        if count > least and best - known[count] > drop * abs(best):
+        if count > _LEAST and best - known[count] > _DROP * abs(best):
             break
         count = max(count + 1, int(count * 1.25))
     if not known:

@@ -1,24 +1,38 @@
-"""The page model: logistic regression on the words of pages around what was stated of the topic.
+"""The page model: a linear judge of pages that learns from few examples and from all other pages.
 
-The training pages differ from those of a crawl: people show what they want and few bad pages. So
-log-odds are calibrated with visited pages: they are taken for bad, except those that are more like
-the good ones, as in the two steps of Liu et al. 2002. The model does not train on them: against
-three good pages of one site, all other sites would be bad.
+A crawl visits hundreds of pages that nobody judged. They show what is common (a word that stands
+everywhere tells nothing) and how the pages of the topic differ from the rest. So the model is
+semi-supervised (Nigam, McCallum, Thrun & Mitchell 2000: expectation maximisation; Liu et al. 2002:
+good and unlabelled pages). In turns,
 
-When several examples concern the same page, the label of a person has priority over a verdict.
+1. a ridge regression on tf-idf vectors is fitted to the labels and to the present probabilities of
+   the unjudged pages, and each page is scored by the model of all *other* pages, which costs
+   nothing more (leave-one-out in closed form);
+2. a mixture of two normal distributions is fitted to these scores of the unjudged pages. It gives
+   the share of good pages, and makes calibrated probabilities of scores.
+
+Turns end when no probability moves any more.
+
+Before the first turn, unjudged pages are what the stated words say of them. Without such words, or
+examples, the pages that the crawl started from count as good. Turns can end in a wrong place: words
+that stand on all animals make birds of mammals, and these outvote the labels. So where labels of
+both kinds are known, a second series of turns begins with the labels and lets unjudged pages gain
+weight; the labels choose between the two.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
+from functools import partial
+from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from honeyguide.models import logistic
-from honeyguide.models.logistic import Floats
-from honeyguide.models.svm import Ints, Linear, class_folds, fit_platt
+from honeyguide.models.logistic import Floats, sigmoid
+from honeyguide.models.svm import Linear
 from honeyguide.types import Example, Url
 
 _AUTHORITY = {"visit": 0, "judge": 1, "seed": 2, "user": 3}
@@ -58,22 +72,46 @@ def has_both_kinds(examples: Sequence[Example]) -> bool:
 
 Sparse = tuple[Floats, NDArray[Any], NDArray[Any]]
 
-_STRICT = 0.1
-_UNPENALISED = 1e-6
-_STRICT_BIAS, _STRICT_HINT = 10.0, 5.0
-"""Penalties where something was stated of the topic: examples move it as little as necessary."""
-_CAP = 3
-"""There all pages together count at most as so many for each good one."""
 MAX_STATED_ODDS = 3.0
 """Largest log-odds of stated words: examples must be able to overrule them."""
-_BESIDE, _LEAST = 300, 10
-"""Newest visits that verdicts are calibrated with; fewer than the least are ignored."""
-_FAR = 3.0
-"""With a single good page: distance of good pages from the rest in standard deviations."""
-_SELDOM = 2.0
-"""How much more often a page is expected to be bad than good."""
-_WEIGHT = {"user": 3.0, "seed": 2.0, "judge": 1.0, "visit": 1.0}
-"""Weight of an example: labels of people count more than own verdicts."""
+MIN_UNJUDGED = 20
+"""Unjudged pages without which the mixture of good and other pages is not known."""
+_MAX_UNJUDGED = 800
+"""Unjudged pages that are read, taken evenly from all; the time grows with the cube."""
+_GROWTH = 1.1
+"""The model is fitted again when the unjudged pages grew so much."""
+_MAX_ROUNDS = 12
+_SETTLED = 0.01
+"""Largest change of a probability in a round after which no more are needed."""
+_SMALL_LOSS = 0.1
+"""Mean log loss of the labels that is as good as none."""
+_CLEAR_GAIN = 1.0
+"""Log likelihood of all labels by which one reading is clearly better than another."""
+_DRAWN = {"seed": 1.0, "user": 0.5}
+"""How far a good page is a sample of the topic, by who named it: examples are, and pages that
+people were asked about are in part."""
+_RISING_WEIGHTS = (0.001, 0.03, 0.1, 0.3)
+"""Of unjudged pages in the first rounds of a reading that goes from the labels on."""
+_LEAST_CHANCE = 0.02
+"""Labels are compared with probabilities no smaller than this: a person may err."""
+_PERSON = 3.0
+"""Weight of a label of a person; an unjudged page has 1."""
+_PENALTY = 1.0
+"""Of the ridge regression; the vectors have length 1."""
+_HINT = 0.5
+"""Share of what stated words tell beside the regression: both read the same text."""
+_LIKELY_HINT = 0.5
+"""An unjudged page of which stated words say so much is good to begin with."""
+SEED_RANK = 0.9
+"""Where words are stated, a seed counts as good only if it is among the best tenth by them; else it
+is a mere door."""
+_USUAL_SHARE, _USUAL_PAGES = 0.2, 20.0
+"""Share of good pages that is expected, and how many pages' worth of evidence this is."""
+_ANCHOR = 3.0
+"""Evidence of the labelled pages of a kind on the scores of this kind, in unjudged pages."""
+_LEAST_DISTANCE = 0.1
+_SPAN = 6.0
+"""Log-odds between an average good page and an average other one, in the units of the machine."""
 
 
 class PageModel(NamedTuple):
@@ -86,132 +124,282 @@ class PageModel(NamedTuple):
 
 
 class PageTrainingSet(NamedTuple):
-    """Training examples, and visits that nobody judged."""
+    """Labelled pages, and pages of the crawl that nobody judged."""
 
     labelled: list[Example]
     unjudged: list[Example]
     good_count: int
     """Good pages from people."""
+    seen: int
+    """Unjudged pages, of which some were chosen."""
+    seeds: NDArray[np.bool_]
+    """Which of the unjudged pages the crawl started from, if these are examples."""
 
     @property
-    def basis(self) -> str:
-        """A text that identifies the set; visits count when their number doubles."""
+    def basis_text(self) -> str:
+        """A text that identifies the set; it changes with labels, and when the crawl has grown."""
         labels = " ".join(f"{e.page.url} {e.target:.3f}" for e in self.labelled)
-        return f"{labels} {len(self.unjudged).bit_length()}"
+        return f"{labels} {int(math.log(self.seen + 1, _GROWTH))}"
 
     @property
-    def has_contrast(self) -> bool:
-        return has_both_kinds(self.labelled)
+    def is_sufficient(self) -> bool:
+        """Whether it shows both what is wanted and what is not; stated words can tell the first."""
+        return len(self.unjudged) >= MIN_UNJUDGED or has_both_kinds(self.labelled)
 
 
-def select_training_set(examples: Sequence[Example], few: int) -> PageTrainingSet:
-    """Examples of people; while they are few, also confident verdicts of the strategy."""
-    people = [e for e in examples if e.by in ("seed", "user")]
-    own = [e for e in examples if e.by == "judge"]
-    good = sum(e.target >= 0.5 for e in people)
-    if good >= few:
-        # Where people showed hardly any bad page, somebody must.
-        own = [e for e in own if e.target < 0.5] if len(people) - good < few else []
-    known = settle_examples((*people, *own))
-    if good >= few and len(known) - good >= few:
-        # Pages that people called bad say it better than any that were only seen.
-        return PageTrainingSet(list(known.values()), [], good)
+def select_training_set(
+    examples: Sequence[Example], seeds_are_doors: bool = False
+) -> PageTrainingSet:
+    """Pages that people judged, and visited pages that nobody did."""
+    known = settle_examples(e for e in examples if e.by in ("seed", "user"))
     visits = settle_examples(e for e in examples if e.by == "visit" and not e.foreign)
-    unjudged = [e for url, e in visits.items() if url not in known][-_BESIDE:]
-    return PageTrainingSet(list(known.values()), unjudged if len(unjudged) >= _LEAST else [], good)
+    unjudged = [e for url, e in visits.items() if url not in known]
+    seen = len(unjudged)
+    if seen > _MAX_UNJUDGED:
+        unjudged = [unjudged[place * seen // _MAX_UNJUDGED] for place in range(_MAX_UNJUDGED)]
+    good = sum(e.target >= 0.5 for e in known.values())
+    seeds = [e.link.channel == "seed" and not seeds_are_doors for e in unjudged]
+    return PageTrainingSet(list(known.values()), unjudged, good, seen, np.array(seeds, np.bool_))
 
 
 def train_page_model(
-    rows: Sparse,
-    unjudged_rows: Sparse,
-    size: int,
-    training: PageTrainingSet,
-    hints: Floats | None,
-    *,
-    few: int,
-) -> PageModel:
-    """From the words of the known pages and of unjudged ones. ``hints``: log-odds of the stated
-    words, for both. Until people gave ``few`` good pages the examples are only added to the hints;
-    then the hints fade."""
+    rows: Sparse, size: int, training: PageTrainingSet, hints: Floats | None
+) -> PageModel | None:
+    """From the words of the labelled pages, followed by the unjudged ones. ``hints``: log-odds of
+    the stated words for all of them. None: nothing shows what is wanted.
+
+    What the topic is can be read from few examples in several ways: narrowly or widely, and from
+    the stated words on or from the labels on. The first way stays, unless another costs clearly
+    less: see :meth:`TopicReading.cost`."""
     from scipy.sparse import csr_array
 
-    known, many = len(training.labelled), training.good_count >= few
-    lesson = _TrainingMatrix(rows, size, training, None if hints is None or many else hints[:known])
-    found = lesson.fit_rows(np.arange(known))
-    machine, hint = Linear(found[:size], float(found[size])), 0.0
-    seen = np.asarray(csr_array(unjudged_rows, shape=(len(training.unjudged), size)) @ found[:size])
-    seen = seen + found[size]
-    if hints is not None and not many:
-        hint = 1 + float(found[-1])
-        seen = seen + hint * hints[known:]
-        # What lifts most pages says little: take half of it back.
-        lifted = float(np.median(seen - hints[known:])) if len(seen) else 0.0
-        return PageModel(machine, shift=-max(0.0, lifted / 2), hint=hint)
-    slope, shift = lesson.calibrate_odds(seen)
+    count = len(training.labelled)
+    table = csr_array(rows, shape=(count + len(training.unjudged), size))
+    fit = partial(_fit_reading, table, (table @ table.T).toarray() + 1.0, training, hints)
+    usual = _EQUAL_WIDTHS if hints is not None else _NARROW
+    found = fit(usual)
+    if found is None or found.loss < _SMALL_LOSS * count or not has_both_kinds(training.labelled):
+        return found and found.model
+    from_labels = [(firmness, _RISING_WEIGHTS) for firmness in (usual, _WIDE, _EQUAL_WIDTHS)]
+    for firmness, weights in ((_WIDE, ()), *dict.fromkeys(from_labels)):
+        other = fit(firmness, weights)
+        if other and other.cost(training) < found.cost(training) - _CLEAR_GAIN:
+            found = other
+    return found.model
+
+
+class TopicReading(NamedTuple):
+    """One way to read what the topic is."""
+
+    model: PageModel
+    loss: float
+    """Log loss of all labels, each by a model without its page."""
+    size: float
+    """Expected number of good pages, labelled and unjudged ones."""
+
+    def cost(self, training: PageTrainingSet) -> float:
+        """How badly it explains the labels. Good pages that people named are a sample of the topic:
+        in a topic of twice the size it is half as likely that each of them was drawn (the size
+        principle: Tenenbaum & Griffiths 2001)."""
+        drawn = sum(_DRAWN[e.by] for e in training.labelled if e.target >= 0.5)
+        return self.loss + drawn * math.log(max(self.size, 1.0))
+
+
+def _fit_reading(
+    table: Any,
+    likeness: Floats,
+    training: PageTrainingSet,
+    hints: Floats | None,
+    firmness: float,
+    first_weights: Sequence[float] = (),
+) -> TopicReading | None:
+    """Fit one reading. ``likeness``: of each page to each.
+
+    ``first_weights``: of the unjudged pages in the first rounds, in which the labels lead."""
+    from scipy.linalg.lapack import dpotrf, dpotri
+
+    known = len(training.labelled)
+    labels = np.array([e.target for e in training.labelled])
+    targets = np.r_[labels, _first_guess(training, None if hints is None else hints[known:])]
+    sure_seeds = np.r_[np.zeros(known, np.bool_), targets[known:] == 1.0]
+    sure_seeds[known:] &= training.seeds
+    if not (targets > 0.1).any():
+        return None
+    certainty = np.r_[np.full(known, _PERSON), np.ones(len(training.unjudged))]
+    for weight in chain(first_weights, repeat(1.0, _MAX_ROUNDS)):
+        certainty[known:] = weight
+        good, bad = (certainty * targets).sum(), (certainty * (1 - targets)).sum()
+        # Both kinds count the same in all.
+        weights = certainty * (targets / max(good, 1e-6) + (1 - targets) / max(bad, 1e-6))
+        weights *= len(targets) / 2
+        root, _ = dpotrf(likeness + np.diag(_PENALTY / weights), lower=1)
+        inverse, _ = dpotri(root, lower=1)
+        inverse = inverse + np.tril(inverse, -1).T
+        multipliers = inverse @ targets
+        scores = targets - multipliers / np.diag(inverse)  # each by a model without this page
+        mixture = fit_mixture(scores[known:], scores[:known], labels, firmness)
+        odds_slope, odds_shift = mixture.odds_line
+        odds = odds_slope * scores + odds_shift
+        share, middle = 0.0, 0.0
+        if hints is not None and known < len(hints):
+            share, middle = _hint_share(hints[known:], sigmoid(odds[known:]))
+            if share < 0 and not (labels >= 0.5).any():
+                return None  # the opposite of what was stated; nobody called such a page good
+            share = max(0.0, share)
+            odds += share * (hints - middle)
+        before, targets = targets, np.r_[labels, sigmoid(odds[known:])]
+        targets[sure_seeds] = 1.0
+        if weight == 1.0 and np.abs(targets - before).max() < _SETTLED:
+            break
+    # In units in which good and other pages lie as far apart as in other models of log-odds.
+    unit_size = _SPAN / max(mixture.good - mixture.rest, _LEAST_DISTANCE)
+    machine = Linear(
+        np.asarray(unit_size * (table.T @ multipliers)), float(unit_size * multipliers.sum())
+    )
+    slope = odds_slope / unit_size
+    chances = np.clip(sigmoid(odds[:known]), _LEAST_CHANCE, 1 - _LEAST_CHANCE)
+    likely = labels * np.log(chances) + (1 - labels) * np.log(1 - chances)
+    model = PageModel(machine, slope, odds_shift - share * middle, share / slope)
+    return TopicReading(model, -float(likely.sum()), float(targets.sum()))
+
+
+def _first_guess(training: PageTrainingSet, hints: Floats | None) -> Floats:
+    """The probabilities of the unjudged pages before anything was learned."""
+    seeds = training.seeds
     if hints is None:
-        return PageModel(machine, slope, shift)
-    share = few / (few + 2 * training.good_count)
-    slope, shift = (1 - share) * slope, (1 - share) * shift
-    return PageModel(machine, slope, shift, share / slope)
+        return seeds.astype(np.float64)
+    guess = np.minimum(sigmoid(hints) / _LIKELY_HINT, 1.0)
+    if len(hints):
+        says_something = hints > -MAX_STATED_ODDS
+        guess[seeds & says_something & (hints >= np.quantile(hints, SEED_RANK))] = 1.0
+    return np.asarray(guess)
 
 
-class _TrainingMatrix:
-    """The known pages as a matrix: words, 1, and stated words."""
+def _hint_share(hints: Floats, chances: Floats) -> tuple[float, float]:
+    """How much the log-odds of stated words count, by how far they tell likely pages from the
+    others (linear discriminant analysis), and the value at which they tell nothing. Below 0 they
+    tell the opposite."""
+    likely, rest = chances.sum() + 1e-9, (1 - chances).sum() + 1e-9
+    good, other = (chances * hints).sum() / likely, ((1 - chances) * hints).sum() / rest
+    spread = (chances * (hints - good) ** 2 + (1 - chances) * (hints - other) ** 2).mean()
+    return _HINT * float((good - other) / (spread + 1e-3)), float(good + other) / 2
 
-    def __init__(
-        self, rows: Sparse, size: int, training: PageTrainingSet, hints: Floats | None
-    ) -> None:
-        from scipy.sparse import csr_array, hstack
 
-        count = len(training.labelled)
-        self.targets = np.array([e.target for e in training.labelled])
-        self.good = self.targets >= 0.5
-        self.certainty = np.array([_WEIGHT[e.by] for e in training.labelled])
-        total = count if hints is None else min(count, _CAP * max(training.good_count, 1))
-        self._weights = self.certainty.copy()
-        for side in (self.good, ~self.good):  # they count the same in all
-            self._weights[side] *= total / (2 * self._weights[side].sum())
-        columns = [csr_array(rows, shape=(count, size)), csr_array(np.ones((count, 1)))]
-        penalties = [_STRICT] * size + [_UNPENALISED]
-        self._offsets = np.zeros(count) if hints is None else hints
-        if hints is not None:
-            columns.append(csr_array(hints[:, None]))
-            penalties[-1:] = [_STRICT_BIAS, _STRICT_HINT]
-        self._columns = hstack(columns, format="csr")
-        self._penalties = np.array(penalties)
+# --- The mixture of good and other pages ---
 
-    def fit_rows(self, part: Ints) -> Floats:
-        return logistic.fit_logistic(
-            self._columns[part],
-            self.targets[part],
-            weights=self._weights[part],
-            offsets=self._offsets[part],
-            penalties=self._penalties,
-        )
 
-    def calibrate_odds(self, seen: Floats) -> tuple[float, float]:
-        """Slope and shift that turn log-odds into probabilities, from pages outside the training:
-        known ones in cross-validation, and visits."""
-        outside, parts = np.zeros(len(self.good)), class_folds(self.good)
-        for train, test in parts:
-            outside[test] = self._offsets[test] + self._columns[test] @ self.fit_rows(train)
-        strange = np.sort(seen)
-        lower = strange[: (len(strange) + 1) // 2]
-        if not parts:  # one of a kind: it cannot be left out
-            spread = float(lower.std()) if len(lower) else 0.0
-            if spread < 1e-6:
-                return 1.0, 0.0
-            slope = 2 / (_FAR * spread)
-            return slope, -slope * (float(lower.mean()) + _FAR * spread)
-        values, good, weights = outside, self.good, self._weights
-        if len(strange):
-            weights = self.certainty
-            line = (float(lower.mean()) + float(np.median(outside[good]))) / 2
-            bad = strange[strange < line]
-            values = np.r_[outside, bad]
-            good = np.r_[good, np.zeros(len(bad), np.bool_)]
-            weights = np.r_[weights, np.ones(len(bad))]
-            weights[~good] *= _SELDOM * weights[good].sum() / weights[~good].sum()
-        slope, shift = fit_platt(values, good, weights)
-        # Folds of a handful of pages may tell them apart the wrong way round.
-        return (slope, shift) if slope > 0 else (1.0, 0.0)
+_EQUAL_WIDTHS, _NARROW, _WIDE = 1e9, 700.0, 200.0
+"""How firmly scores of good pages are held to spread as little as those of others, in pages."""
+_MIXTURE_ROUNDS = 60
+_SETTLED_MIXTURE = 1e-6
+_LOWER_PARTS = (0.5, 0.2)
+_CLEARLY_LIKELIER = 0.05
+"""Gain of the mean log likelihood by which one mixture is clearly better than another."""
+_LEAST_WIDTH = 1e-3
+_LEAST_SLOPE = 1e-3
+
+
+class ScoreMixture(NamedTuple):
+    """Two normal distributions. Log-odds are taken as linear in the score, by their tangent where
+    a page is as likely good as not."""
+
+    rest: float
+    """Mean score of other pages …"""
+    good: float
+    """… and of good ones."""
+    rest_width: float
+    """Standard deviation of other pages …"""
+    good_width: float
+    """… and of good ones, never smaller."""
+    share: float
+    """Of good pages."""
+
+    def log_odds(self, score: float) -> float:
+        prior = math.log(self.share / (1 - self.share)) + math.log(self.rest_width)
+        far, near = (score - self.rest) / self.rest_width, (score - self.good) / self.good_width
+        return prior - math.log(self.good_width) + (far**2 - near**2) / 2
+
+    def log_likelihood(self, scores: Floats) -> float:
+        """Of these scores."""
+        far, near = (scores - self.rest) / self.rest_width, (scores - self.good) / self.good_width
+        rest = math.log((1 - self.share) / self.rest_width) - far**2 / 2
+        good = math.log(self.share / self.good_width) - near**2 / 2
+        return float(np.logaddexp(rest, good).sum())
+
+    @property
+    def even_score(self) -> float:
+        """The score between both means at which the log-odds are 0, or the nearest to it."""
+        if self.log_odds(self.rest) >= 0:
+            return self.rest
+        if self.log_odds(self.good) <= 0:
+            return self.good
+        apart, precision = self.good - self.rest, self.good_width**-2
+        # The root above 0 of squared·t² + linear·t + constant, where t is the score above `rest`.
+        squared = (self.rest_width**-2 - precision) / 2
+        linear, constant = apart * precision, self.log_odds(self.rest)
+        root = math.sqrt(max(linear**2 - 4 * squared * constant, 0.0))
+        return self.rest - 2 * constant / (linear + root)
+
+    @property
+    def odds_line(self) -> tuple[float, float]:
+        """Slope and shift of the log-odds, taken as linear."""
+        even = self.even_score
+        far, near = even - self.rest, even - self.good
+        slope = max(far / self.rest_width**2 - near / self.good_width**2, _LEAST_SLOPE)
+        return slope, self.log_odds(even) - slope * even
+
+
+def fit_mixture(unjudged: Floats, known: Floats, labels: Floats, firmness: float) -> ScoreMixture:
+    """Fit the mixture to scores of unjudged pages by expectation maximisation; ``known`` are scores
+    of labelled pages, and ``labels`` what people said of them. These are not a sample: they tell
+    where good and other pages lie, and not how many there are. ``firmness``: evidence, in pages,
+    that both kinds spread alike.
+
+    It begins with the lower half of the pages as other ones. Where most pages are good, that ends
+    in a wrong place; so it begins with fewer, too, and the likelier mixture is taken."""
+    lower = np.sort(np.r_[unjudged, known[labels < 0.5]])
+    found = [
+        _improve_mixture(lower[: max(2, int(len(lower) * part))], unjudged, known, labels, firmness)
+        for part in _LOWER_PARTS
+    ]
+    first, *others = ((mixture.log_likelihood(unjudged), mixture) for mixture in found)
+    best = max(others, key=lambda one: one[0])
+    return best[1] if best[0] > first[0] + _CLEARLY_LIKELIER * len(unjudged) else first[1]
+
+
+def _improve_mixture(
+    lower: Floats, unjudged: Floats, known: Floats, labels: Floats, firmness: float
+) -> ScoreMixture:
+    """``lower``: scores of pages that are other ones to begin with."""
+    good, few = labels >= 0.5, len(unjudged) < MIN_UNJUDGED
+    rest, width = float(lower.mean()), max(1.6 * float(lower.std()), _LEAST_WIDTH)
+    weights = np.ones(len(labels))
+    if not few:
+        for kind in (good, ~good):
+            weights[kind] = min(1.0, _ANCHOR / max(1, kind.sum()))
+        if good.sum() < 2 or known[good].mean() <= rest + 2 * width:
+            weights[good] = 0.0  # a page or two cannot tell where good pages lie
+    everything, certainty = np.r_[unjudged, known], np.r_[np.ones(len(unjudged)), weights]
+    anchors = known[good & (weights > 0)]
+    top = float(anchors.mean()) if len(anchors) else float(np.quantile(everything, 0.95))
+    found = ScoreMixture(rest, max(top, rest + _LEAST_WIDTH), width, width, _USUAL_SHARE)
+    for _ in range(_MIXTURE_ROUNDS):
+        slope, shift = found.odds_line
+        odds = slope * unjudged + shift
+        chances = np.where(unjudged < found.rest, 0.0, sigmoid(odds))
+        share = (chances.sum() + _USUAL_SHARE * _USUAL_PAGES) / (len(unjudged) + _USUAL_PAGES)
+        likely = certainty * np.r_[chances, labels]
+        others = certainty - likely
+        rest = float(others @ everything / max(others.sum(), 1e-9))
+        top = max(float(likely @ everything / max(likely.sum(), 1e-9)), rest + _LEAST_WIDTH)
+        apart, spread = others @ (everything - rest) ** 2, likely @ (everything - top) ** 2
+        common = firmness * (apart + spread) / max(certainty.sum(), 1e-9)
+        rest_width = math.sqrt((apart + common) / (others.sum() + firmness))
+        good_width = math.sqrt((spread + common) / (likely.sum() + firmness))
+        rest_width = max(rest_width, _LEAST_WIDTH)
+        share = min(max(float(share), 0.001), 0.999)
+        before = found
+        found = ScoreMixture(rest, top, rest_width, max(good_width, rest_width), share)
+        if max(abs(a - b) for a, b in zip(before, found, strict=True)) < _SETTLED_MIXTURE:
+            break
+    return found

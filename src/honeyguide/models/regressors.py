@@ -158,10 +158,12 @@ class RidgeSolver:
         # A row that alone has a feature could own its prediction; never divide by nothing.
         return np.asarray(self.target - (self.target - predicted) / np.maximum(1 - own, 1e-9))
 
-    def best_strength(self, strengths: tuple[float, ...] = RIDGE_STRENGTHS) -> float:
+    def best_strength(self) -> float:
         """The strength with the least squared leave-one-out error."""
-        errors = [float(np.mean((self.leave_one_out(s) - self.target) ** 2)) for s in strengths]
-        return strengths[int(np.argmin(errors))]
+        errors = [
+            float(np.mean((self.leave_one_out(s) - self.target) ** 2)) for s in RIDGE_STRENGTHS
+        ]
+        return RIDGE_STRENGTHS[int(np.argmin(errors))]
 
 
 def prepare_ridge(rows: FloatArray, target: FloatArray) -> RidgeSolver:
@@ -195,12 +197,10 @@ def boost_stumps(rows: FloatArray, target: FloatArray, *, rounds: int, rate: flo
     return Stumps(features[:, 0], without[:, 0], having[:, 0], float(start[0]))
 
 
-def boosted_out_of_fold(
-    rows: FloatArray, target: FloatArray, fold: IntArray, *, rounds: int = 10, rate: float = 1.0
-) -> FloatArray:
-    """For each row, what the stumps fitted without its fold say of it, as a utility."""
+def boosted_out_of_fold(rows: FloatArray, target: FloatArray, fold: IntArray) -> FloatArray:
+    """For each row, what additive regression fitted without its fold says of it, as a utility."""
     numbers = np.arange(int(fold.max()) + 1)
-    predicted = _boost_folds(rows, target, fold[None, :] != numbers[:, None], rounds, rate)[4]
+    predicted = _boost_folds(rows, target, fold[None, :] != numbers[:, None], 10, 1.0)[4]
     return np.asarray(np.clip(predicted[fold, np.arange(len(target))], 0.0, 1.0), np.float64)
 
 

@@ -31,16 +31,6 @@ _UNREADABLE = frozenset(
 """Endings of files without text. A sitemap may end in ``.xml.gz``."""
 
 
-_PLAIN = re.compile(
-    r"([A-Za-z0-9_.~+,;=@!$&()*\-][A-Za-z0-9_.~+,;=@!$&()*/\-]*)"
-    r"(?:\?[A-Za-z0-9_.~+,;=@!$&()*/%:?\-]*)?\Z"
-).match
-"""A path, perhaps with a query, that the standard leaves unchanged."""
-_PAGE = re.compile(
-    r"(/?)((?:[A-Za-z0-9_\-]++/)*+[A-Za-z0-9_\-]++(?:\.(?:html?|php|aspx?))?+)\Z"
-).match
-"""The simplest path: no dots except in the ending of a page."""
-_FOLDERS = 16
 _SHORT = 200
 _SHORT_BASE = 2_000
 """Longest base: it is put before each link of its page."""
@@ -91,28 +81,20 @@ class LinkResolver:
 class _UrlFolder:
     """What the pages of one folder share: most targets of their links."""
 
-    __slots__ = ("_above", "_root", "_strip", "targets")
+    __slots__ = ("_strip", "targets")
 
-    def __init__(self, folder: str, strip: bool) -> None:
-        root = folder.index("/", folder.index("//") + 2)
-        self._root = folder[: root + 1]
-        self._above = _parent_folders(folder, root)
+    def __init__(self, strip: bool) -> None:
         self._strip = strip
         self.targets: dict[str, Url | None] = {}
         """Results that do not depend on the page."""
 
     def resolve_target(self, text: str, base: Url) -> Url | None:
-        short = len(text) <= _SHORT
-        own = _PAGE(text) if short and self._above else None
-        if own:
-            url: Url | None = Url((self._root if own[1] else self._above[0]) + own[2])
-        else:
-            url = self.resolve_address(text, base)
-            if url and is_unreadable(url):
-                url = None
+        url = self.resolve_address(text, base)
+        if url and is_unreadable(url):
+            url = None
         # Only what means the same on every page of the folder: a mere query does not, nor does
         # "https:" without slashes.
-        if short and (own or _FOLDERS_OWN(text)):
+        if len(text) <= _SHORT and _FOLDERS_OWN(text):
             if len(self.targets) >= _MEMO:
                 self.targets.clear()
             self.targets[text] = url
@@ -120,33 +102,11 @@ class _UrlFolder:
 
     def resolve_address(self, text: str, base: Url) -> Url | None:
         text = text.strip()
-        if len(text) > _LONGEST:
+        if len(text) > _LONGEST or text[:11].lower().startswith(_SKIPPED):
             return None
-        url = self._join_plain(text)
-        if url is None and not text[:11].lower().startswith(_SKIPPED):
-            whole = len(text) <= _SHORT and text.startswith(("http://", "https://"))
-            url = _absolute_url(text) if whole else canonical_url(text, base)
+        whole = len(text) <= _SHORT and text.startswith(("http://", "https://"))
+        url = _absolute_url(text) if whole else canonical_url(text, base)
         return without_tracking(url) if url and self._strip and "?" in url else url
-
-    def _join_plain(self, text: str) -> Url | None:
-        """The result of ``canonical_url`` for the simplest addresses in a third of the time."""
-        if text.startswith(self._root):
-            rest, folder = text[len(self._root) :], self._root
-        elif text.startswith("http"):
-            return None
-        elif text.startswith("/"):
-            rest, folder = text[1:], self._root
-        else:
-            rest, up = text, 0
-            while rest.startswith("../"):
-                rest, up = rest[3:], up + 1
-            if not self._above:
-                return None
-            folder = self._above[min(up, len(self._above) - 1)]
-        plain = _PLAIN(rest)
-        if plain is None or "./" in plain[1] or plain[1].endswith("."):
-            return None
-        return Url(folder + rest)
 
 
 @lru_cache(maxsize=4_096)
@@ -156,20 +116,8 @@ def _absolute_url(text: str) -> Url | None:
 
 
 @lru_cache(maxsize=64)
-def _url_folder(folder: str, strip: bool) -> _UrlFolder:
-    return _UrlFolder(folder, strip)
-
-
-def _parent_folders(path: str, root: int) -> list[str]:
-    """The folder and all above it up to the root; none if there are very many."""
-    if path.count("/", root) > _FOLDERS:
-        return []
-    folders: list[str] = []
-    at = path.rindex("/")
-    while at >= root:
-        folders.append(path[: at + 1])
-        at = path.rindex("/", 0, at)
-    return folders
+def _url_folder(_folder: str, strip: bool) -> _UrlFolder:
+    return _UrlFolder(strip)
 
 
 def is_unreadable(url: Url) -> bool:

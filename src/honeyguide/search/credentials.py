@@ -10,7 +10,7 @@ import re
 import shlex
 import stat
 from base64 import b64decode, b64encode, urlsafe_b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from html import escape
@@ -87,11 +87,7 @@ class ApiKey:
         return blake2b(self._text.encode(), digest_size=8, salt=salt[:16]).hexdigest()
 
 
-def load_api_key(
-    settings: SearchSettings,
-    folder: Path | None = None,
-    environ: Mapping[str, str] | None = None,
-) -> ApiKey:
+def load_api_key(settings: SearchSettings, folder: Path | None = None) -> ApiKey:
     """The key that the settings name, or none; ``folder`` is the collection's, which may
     be given away, so that no key may lie in it. Raises ConfigError."""
     if settings.key_env and not settings.key_env.startswith(VARIABLE_PREFIX):
@@ -100,9 +96,8 @@ def load_api_key(
             f"other variables are ever sent. Keep the key in {VARIABLE_PREFIX}SEARCH_KEY, say"
         )
     if settings.key_file:
-        return _read_key_file(_checked_key_path(settings.key_file, folder, environ))
-    variables = os.environ if environ is None else environ
-    text = variables.get(settings.key_env, "").strip() if settings.key_env else ""
+        return _read_key_file(_checked_key_path(settings.key_file, folder))
+    text = os.environ.get(settings.key_env, "").strip() if settings.key_env else ""
     try:
         return ApiKey(text)
     except ConfigError as error:
@@ -117,28 +112,28 @@ def sent_key_name(settings: SearchSettings) -> str:
     return settings.key_file or settings.key_env
 
 
-def config_folder(environ: Mapping[str, str] | None = None) -> Path:
+def config_folder() -> Path:
     """Where the user keeps what is Honeyguide's: keys, and what was agreed to."""
     try:
-        return xdg_folder("XDG_CONFIG_HOME", ".config", environ)
+        return xdg_folder("XDG_CONFIG_HOME", ".config")
     except RuntimeError:
         raise ConfigError("you have no home folder; set XDG_CONFIG_HOME to one") from None
 
 
-def xdg_folder(variable: str, default: str, environ: Mapping[str, str] | None) -> Path:
+def xdg_folder(variable: str, default: str) -> Path:
     """Honeyguide's folder where the XDG variable says, or below the home folder."""
-    folder = (os.environ if environ is None else environ).get(variable, "")
+    folder = os.environ.get(variable, "")
     # The XDG standard has relative paths ignored.
     return (Path(folder) if folder.startswith("/") else Path.home() / default) / "honeyguide"
 
 
-def _checked_key_path(name: str, folder: Path | None, environ: Mapping[str, str] | None) -> Path:
+def _checked_key_path(name: str, folder: Path | None) -> Path:
     """The file, which must lie where keys do: a stranger's topic.toml must not name others."""
     try:
         path = Path(name).expanduser()
         if not path.is_absolute():
             raise ConfigError(f"search.key_file: {name!r} must be a whole path, from / or ~")
-        home = config_folder(environ)
+        home = config_folder()
         if ".." in path.parts or not path.is_relative_to(home):
             raise ConfigError(
                 f"search.key_file: {name} does not lie in {home}, and no other files are ever "
@@ -295,14 +290,14 @@ def required_consent(settings: SearchSettings, folder: Path) -> EngineConsent:
     return EngineConsent(place, settings.engine, engine_origin(settings), sent_key_name(settings))
 
 
-def has_consent(wanted: EngineConsent, environ: Mapping[str, str] | None = None) -> bool:
+def has_consent(wanted: EngineConsent) -> bool:
     """Whether the user agreed to it; raises ConfigError if that cannot be read."""
-    return wanted in _read_consents(_consent_file(environ))
+    return wanted in _read_consents(_consent_file())
 
 
-def grant_consent(wanted: EngineConsent, environ: Mapping[str, str] | None = None) -> Path:
+def grant_consent(wanted: EngineConsent) -> Path:
     """Note that the user agreed; where. Raises ConfigError."""
-    path = _consent_file(environ)
+    path = _consent_file()
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with _lock_folder(path.parent):
@@ -332,8 +327,8 @@ def require_consent(settings: SearchSettings, folder: Path, *, keyed: bool) -> N
         )
 
 
-def _consent_file(environ: Mapping[str, str] | None) -> Path:
-    return config_folder(environ) / "engines.json"
+def _consent_file() -> Path:
+    return config_folder() / "engines.json"
 
 
 def _read_consents(path: Path) -> list[EngineConsent]:

@@ -134,9 +134,9 @@ class MonthlyQuota:
         )
 
 
-def state_file(environ: Mapping[str, str] | None = None) -> Path:
+def state_file() -> Path:
     """Where the account lies: in the user's state folder, outside every collection."""
-    return xdg_folder("XDG_STATE_HOME", ".local/state", environ) / "spending.sqlite"
+    return xdg_folder("XDG_STATE_HOME", ".local/state") / "spending.sqlite"
 
 
 def _month_of(now: float) -> str:

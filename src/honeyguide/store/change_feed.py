@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any, NamedTuple, cast, get_args
+from typing import Any, NamedTuple, TypedDict, Unpack, cast, get_args
 from uuid import uuid4
 
 import msgspec
@@ -73,13 +73,8 @@ def _bounded_edits(edits: Sequence[PageEdit]) -> tuple[PageEdit, ...]:
     room = _TOTAL_CHARS
     for place in sorted(range(len(edits)), key=lambda n: -edits[n].weight)[:_MAX_EDITS]:
         edit = edits[place]
-        short = PageEdit(
-            edit.what,
-            replace_surrogates(edit.path[:_PATH_CHARS]),
-            _cut_text(edit.old),
-            _cut_text(edit.new),
-            edit.weight,
-        )
+        path = replace_surrogates(edit.path[:_PATH_CHARS])
+        short = edit._replace(path=path, old=_cut_text(edit.old), new=_cut_text(edit.new))
         room -= len(short.old) + len(short.new)
         if room < 0:
             break
@@ -130,6 +125,19 @@ class SignificanceCount(NamedTuple):
     changes: int
 
 
+class ChangeFilters(TypedDict, total=False):
+    """Which changes are wanted."""
+
+    since: float | None
+    kinds: Collection[ChangeKind]
+    """Any of them will do."""
+    significance: float
+    """The least."""
+    url: Url | None
+    host: str | None
+    unseen: bool
+
+
 class ChangeFeed:
     """Writes inside the transaction that is open, or else in one of its own."""
 
@@ -159,26 +167,17 @@ class ChangeFeed:
     def iter_newest(
         self,
         *,
-        since: float | None = None,
-        until: float | None = None,
-        kinds: Collection[ChangeKind] = (),
-        significance: float = 0.0,
-        url: Url | None = None,
-        host: str | None = None,
         words: Sequence[str] = (),
-        unseen: bool = False,
         before: int | None = None,
         limit: int | None = None,
+        **filters: Unpack[ChangeFilters],
     ) -> Iterator[ChangeRow]:
         """Changes that pass every filter given, newest first.
 
-        ``since`` and ``until`` are times (until: not included), ``kinds`` any of which will do,
-        ``words`` all of which are among the words that differ; ``before`` is a change's number, to
-        go on from.
+        All ``words`` are among the words that differ; ``before`` is a change's number, to go on
+        from.
         """
-        where, values = _where_clause(since, until, kinds, significance, url, host)
-        if unseen:
-            where += " AND seen IS NULL"
+        where, values = _where_clause(filters)
         sought = [word.casefold() for word in words]
         count = 0
         for row in self._iter_rows(where, values, before):
@@ -188,20 +187,9 @@ class ChangeFeed:
                 count += 1
                 yield row
 
-    def count_matching(
-        self,
-        *,
-        since: float | None = None,
-        kinds: Collection[ChangeKind] = (),
-        significance: float = 0.0,
-        url: Url | None = None,
-        host: str | None = None,
-        unseen: bool = False,
-        beyond: int = 0,
-    ) -> int:
+    def count_matching(self, *, beyond: int = 0, **filters: Unpack[ChangeFilters]) -> int:
         """How many pass every filter given, of those with a number above ``beyond``."""
-        where, values = _where_clause(since, None, kinds, significance, url, host)
-        where += " AND seen IS NULL" if unseen else ""
+        where, values = _where_clause(filters)
         sql = f"SELECT count(*) FROM changes WHERE id > ?{where}"  # noqa: S608 - names of our own
         return self._db.fetch_number(sql, (beyond, *values))
 
@@ -270,26 +258,24 @@ def _known_kinds(kinds: Any) -> tuple[ChangeKind, ...]:
     return cast("tuple[ChangeKind, ...]", tuple(dict.fromkeys(found)))
 
 
-def _where_clause(
-    since: float | None,
-    until: float | None,
-    kinds: Collection[ChangeKind],
-    significance: float,
-    url: Url | None,
-    host: str | None,
-) -> tuple[str, list[Any]]:
-    any_kind = " OR ".join(["instr(kinds, ?)"] * len(kinds))
-    conditions: list[tuple[bool, str, Sequence[Any]]] = [
-        (since is not None, "at >= ?", (since,)),
-        (until is not None, "at < ?", (until,)),
-        (bool(kinds), f"({any_kind})", [f" {kind} " for kind in kinds]),
-        (significance > 0, "significance >= ?", (significance,)),
-        (url is not None, "fingerprint = ? AND url = ?", url_key(url or "")),
-        (host is not None, "host = ?", (host,)),
-    ]
-    chosen = [(sql, values) for wanted, sql, values in conditions if wanted]
-    values = [value for _, some in chosen for value in some]
-    return "".join(f" AND {sql}" for sql, _ in chosen), values
+def _where_clause(filters: ChangeFilters) -> tuple[str, list[Any]]:
+    single = {
+        "at >= ?": filters.get("since"),
+        "significance >= ?": filters.get("significance") or None,
+        "host = ?": filters.get("host"),
+    }
+    chosen: dict[str, Sequence[Any]] = {
+        sql: (value,) for sql, value in single.items() if value is not None
+    }
+    if kinds := filters.get("kinds"):
+        any_kind = " OR ".join(["instr(kinds, ?)"] * len(kinds))
+        chosen[f"({any_kind})"] = [f" {kind} " for kind in kinds]
+    if (url := filters.get("url")) is not None:
+        chosen["fingerprint = ? AND url = ?"] = url_key(url)
+    if filters.get("unseen"):
+        chosen["seen IS NULL"] = ()
+    values = [value for bound in chosen.values() for value in bound]
+    return "".join(f" AND {sql}" for sql in chosen), values
 
 
 def _mentions_words(change: Change, words: Sequence[str]) -> bool:
@@ -318,7 +304,6 @@ class UnsentChange(NamedTuple):
     """A change that is still to be sent on a channel."""
 
     change: int
-    queued: float
     message: str
     """The key of the message that it was bundled into; '' if it was not."""
     tries: int
@@ -335,6 +320,9 @@ class OutboxStatus(NamedTuple):
     """When sending last failed; None: never."""
     why: str
     """Reason of the last failure."""
+
+
+_STATUS_CHECKER = row_checks.RowChecker(OutboxStatus, {})
 
 
 class NotificationOutbox:
@@ -356,19 +344,14 @@ class NotificationOutbox:
     def list_unsent(self, channel: str, now: float, most: int = 10_000) -> list[UnsentChange]:
         """What may be sent by now: bundles first, then in the order of the changes."""
         rows = self._db.fetch_all(
-            "SELECT change, queued, message, tries FROM outbox INDEXED BY outbox_next "
+            "SELECT change, message, tries FROM outbox INDEXED BY outbox_next "
             "WHERE channel = ? AND sent IS NULL AND next <= ? AND typeof(change) = 'integer' "
             "ORDER BY message = '', message, change LIMIT ?",
             (channel, now, most),
         )
         return [
-            UnsentChange(
-                int(change),
-                row_checks.number_or_zero(queued),
-                _checked_key(message),
-                row_checks.count_or_zero(tries),
-            )
-            for change, queued, message, tries in rows
+            UnsentChange(int(change), _checked_key(message), row_checks.count_or_zero(tries))
+            for change, message, tries in rows
         ]
 
     def bundle_changes(self, channel: str, changes: Sequence[int]) -> str:
@@ -419,31 +402,14 @@ class NotificationOutbox:
             [(until, channel, change) for change in changes],
         )
 
-    def wake_at(self, channel: str) -> float | None:
-        """When something may next be sent; None: nothing is queued."""
-        when = self._db.fetch_value(
-            "SELECT min(next) FROM outbox INDEXED BY outbox_next "
-            "WHERE channel = ? AND sent IS NULL AND typeof(change) = 'integer'",
-            (channel,),
-        )
-        return row_checks.number_or_none(when)
-
     def channel_status(self) -> list[OutboxStatus]:
         """Every channel that something was queued for; a whole scan."""
         rows = self._db.fetch_all(
-            "SELECT channel, total(sent IS NULL AND next IS NOT NULL), total(sent IS NOT NULL), "
-            "total(sent IS NULL AND next IS NULL), max(failed), why FROM outbox "
+            "SELECT channel, sum(sent IS NULL AND next IS NOT NULL), sum(sent IS NOT NULL), "
+            "sum(sent IS NULL AND next IS NULL), max(failed), why FROM outbox "
             "GROUP BY channel ORDER BY channel"
         )
-        return [
-            OutboxStatus._make(
-                (
-                    *(row_checks.text_or_empty(name), *map(int, counts)),
-                    *(row_checks.number_or_none(failed), row_checks.text_or_empty(why)),
-                )
-            )
-            for name, *counts, failed, why in rows
-        ]
+        return [OutboxStatus._make(_STATUS_CHECKER(row)) for row in rows]
 
 
 def _checked_key(value: object) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import zstandard
 
 from honeyguide.errors import CollectionCorrupt
 from honeyguide.types import LinkStats, Reason
+
+T = TypeVar("T")
 
 _TEXT_DECODER = msgspec.msgpack.Decoder(tuple[tuple[str, ...], str])
 _LINK_STATS_DECODER = msgspec.json.Decoder(LinkStats)
@@ -105,12 +107,9 @@ def pack_topics(names: Sequence[str], scores: Sequence[float]) -> str:
     return msgspec.json.encode(dict(zip(names, scores, strict=True))).decode()
 
 
-def unpack_topics(text: str) -> dict[str, float]:
+def unpack_topics(text: object) -> dict[str, float]:
     """Without what is no score; nothing at all where they are damaged."""
-    try:
-        found = _TOPICS_DECODER.decode(text) if text and len(text) <= _MAX_JSON_CHARS else {}
-    except (msgspec.MsgspecError, UnicodeError, TypeError, RecursionError):
-        return {}
+    found = _decode_or_none(_TOPICS_DECODER, text) or {}
     return {name: score for name, score in found.items() if 0 <= score <= 1}
 
 
@@ -120,12 +119,17 @@ def pack_names(names: Sequence[str]) -> str:
 
 def unpack_names(text: object) -> tuple[str, ...]:
     """Nothing where they are damaged."""
+    return _decode_or_none(_NAMES_DECODER, text) or ()
+
+
+def _decode_or_none(decoder: msgspec.json.Decoder[T], text: object) -> T | None:
+    """None where it is empty or damaged, or more than we write."""
     try:
-        if isinstance(text, str) and len(text) <= _MAX_JSON_CHARS:
-            return _NAMES_DECODER.decode(text)
-        return ()
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return ()
+        if isinstance(text, str) and 0 < len(text) <= _MAX_JSON_CHARS:
+            return decoder.decode(text)
+    except (msgspec.MsgspecError, UnicodeError, TypeError, RecursionError):
+        return None
+    return None
 
 
 def json_line(value: dict[str, Any]) -> bytes:
@@ -138,11 +142,7 @@ def pack_link_stats(yields: LinkStats) -> str:
 
 def unpack_link_stats(text: str) -> LinkStats | None:
     """None too where they are damaged: they explain a decision, and no other hangs on them."""
-    try:
-        found = _LINK_STATS_DECODER.decode(text) if text else None
-    except (msgspec.MsgspecError, UnicodeError):
-        return None
-    if found is None:
+    if (found := _decode_or_none(_LINK_STATS_DECODER, text)) is None:
         return None
     chances = (found.host, found.group, found.siblings, found.parents, found.best, found.authority,
                found.originality, found.topic_similarity, found.beside)  # fmt: skip

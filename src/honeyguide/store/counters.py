@@ -166,7 +166,27 @@ class VisitCounter:
     def recount_relevant(self, threshold: float) -> None:
         """Count anew what is relevant, by another threshold, and what is in which language;
         verdicts stay as they are."""
-        self._db.execute(read_sql("recount.sql"), (threshold,))
+        self._db.execute(
+            "UPDATE visits SET relevant = typeof(verdict) IN ('real', 'integer') "
+            "AND verdict BETWEEN ? AND 1 AND copy_of IS NULL AND NOT unproven "
+            "WHERE verdict IS NOT NULL",
+            (threshold,),
+        )
+        self._recount()
+
+    def discount_copies(self) -> None:
+        """Take copies out of the relevant pages, but for those that a person labelled."""
+        self._db.execute(
+            "UPDATE visits SET relevant = 0 WHERE relevant AND copy_of IS NOT NULL "
+            "AND NOT EXISTS (SELECT 1 FROM labels WHERE labels.url = visits.url "
+            "AND labels.fingerprint = visits.fingerprint AND NOT replaced)"
+        )
+        if self._db.connection.changes():
+            self._recount()
+
+    def _recount(self) -> None:
+        """Count anew what the visits say."""
+        self._db.execute(read_sql("recount.sql"))
         rows = self._db.fetch_all(
             f"SELECT relevant FROM visits WHERE {row_checks.REQUESTED_SQL} ORDER BY id"  # noqa: S608
         )

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -197,6 +197,12 @@ def estimate_resemblance(a: bytes, b: bytes) -> float:
     return max(0.0, (same - 1 / 256) / (255 / 256))
 
 
+def are_alike(a: TextSketch, b: TextSketch) -> bool:
+    """Whether one text is a copy of the other."""
+    alike = estimate_resemblance(a.signature, b.signature)
+    return a.digest == b.digest or alike > _NEAR_THRESHOLD
+
+
 def _power_table(base: int) -> HashArray:
     table = np.full(_SKETCHED_BYTES, base, np.uint64)
     table[0] = 1
@@ -228,32 +234,32 @@ class _PendingText:
     visit: int = 0
 
 
+@dataclass
 class DuplicateIndex:
     """``find`` before a visit is appended, ``add`` while it is: the text is hashed once."""
 
-    def __init__(self, db: Database, sketcher: TextSketcher, near: bool = True) -> None:
-        self._db = db
-        self._near = near
-        """Whether similar texts are looked for, or only equal ones."""
-        self._sketcher = sketcher
-        self._index: KeyIndex | None = None
-        self._waiting: dict[Url, _PendingText] = {}
-        """A batch may hold copies of its own pages."""
-        self._keys: dict[int, Url] = {}
-        """Digests and bands of the first appearances among them."""
+    db: Database
+    sketcher: TextSketcher
+    near: bool = True
+    """Whether similar texts are looked for, or only equal ones."""
+    _index: KeyIndex | None = None
+    _waiting: dict[Url, _PendingText] = field(default_factory=dict)
+    """A batch may hold copies of its own pages."""
+    _keys: dict[int, Url] = field(default_factory=dict)
+    """Digests and bands of the first appearances among them."""
 
     def drop_old_signatures(self) -> None:
         """Forget signatures of another algorithm; equal texts are still found."""
-        with self._db.join_transaction():
-            if self._db.get_meta("sketches") != SKETCH_ALGORITHM:
-                self._db.execute("UPDATE sketches SET keys = substr(keys, 1, 8)")
-                self._db.execute("DELETE FROM signatures")
-                self._db.set_meta("sketches", SKETCH_ALGORITHM)
+        with self.db.join_transaction():
+            if self.db.get_meta("sketches") != SKETCH_ALGORITHM:
+                self.db.execute("UPDATE sketches SET keys = substr(keys, 1, 8)")
+                self.db.execute("DELETE FROM signatures")
+                self.db.set_meta("sketches", SKETCH_ALGORITHM)
 
     def find_duplicate(self, url: Url, text: str) -> DuplicateOf | None:
         """Of which page is this text a copy?"""
         self._forget_pending(url)
-        sketch = self._sketcher.sketch_text(text, self._near)
+        sketch = self.sketcher.sketch_text(text, self.near)
         if sketch is None:
             return None
         of, exact = self._find_first(sketch)
@@ -284,8 +290,8 @@ class DuplicateIndex:
         waiting.visit = visit
         sketch = waiting.sketch
         keys = array("q", (sketch.digest, *sketch.bands)).tobytes()
-        with self._db.guard:
-            execute = self._db.connection.execute
+        with self.db.guard:
+            execute = self.db.connection.execute
             execute("INSERT INTO sketches VALUES(?, ?)", (visit, keys))
             if sketch.signature:
                 execute("INSERT INTO signatures VALUES(?, ?)", (visit, sketch.signature))
@@ -331,7 +337,7 @@ class DuplicateIndex:
                     best, like = likeness, url
         number = 0
         for visit in sorted(self._index.find(sketch.bands, _MAX_COMPARED)):
-            row = self._db.fetch_one(
+            row = self.db.fetch_one(
                 "SELECT CAST(data AS BLOB) FROM signatures WHERE visit = ?", (visit,)
             )
             likeness = 0.0 if row is None else estimate_resemblance(sketch.signature, row[0])
@@ -340,11 +346,11 @@ class DuplicateIndex:
         return (self._visit_url(number) if number else like), False
 
     def _visit_url(self, visit: int) -> Url | None:
-        url = self._db.fetch_value("SELECT CAST(url AS TEXT) FROM visits WHERE id = ?", (visit,))
+        url = self.db.fetch_value("SELECT CAST(url AS TEXT) FROM visits WHERE id = ?", (visit,))
         return None if url is None else Url(url)
 
     def _load_index(self) -> KeyIndex:
-        rows = self._db.fetch_all("SELECT visit, CAST(keys AS BLOB) FROM sketches")
+        rows = self.db.fetch_all("SELECT visit, CAST(keys AS BLOB) FROM sketches")
         if any(len(row[1]) % 8 for row in rows):
             raise CollectionCorrupt("the table of texts seen before is damaged")
         keys = np.frombuffer(b"".join(row[1] for row in rows), np.int64)

@@ -8,8 +8,9 @@ import gzip
 import io
 import os
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from heapq import merge
 from itertools import islice
@@ -30,12 +31,7 @@ _ROW_GROUP = 5000
 """Rows per row group: what is held in memory at once."""
 
 
-def write_parquet(
-    path: Path,
-    columns: dict[str, type],
-    rows: Iterator[dict[str, Any]],
-    progress: Callable[[int], None],
-) -> int:
+def write_parquet(path: Path, columns: dict[str, type], rows: Iterator[dict[str, Any]]) -> None:
     try:
         import pyarrow as pa
         from pyarrow import parquet
@@ -43,16 +39,12 @@ def write_parquet(
         raise ConfigError("Parquet needs pyarrow; install it with: pip install pyarrow") from error
     kinds = {str: pa.string(), float: pa.float64(), int: pa.int64(), bool: pa.bool_()}
     schema = pa.schema([(name, kinds[kind]) for name, kind in columns.items()])
-    count = 0
     try:
         with parquet.ParquetWriter(path, schema, compression="zstd") as writer:
             while group := list(islice(rows, _ROW_GROUP)):
                 writer.write_table(pa.Table.from_pylist(group, schema), row_group_size=_ROW_GROUP)
-                count += len(group)
-                progress(count)
     except pa.ArrowException as error:
         raise StoreError(f"{path} cannot be written: {error}") from error
-    return count
 
 
 # -- WARC export --
@@ -62,20 +54,20 @@ _READ_BYTES = 1 << 20
 _MAX_RECORD_BYTES = 1 << 28
 
 
+@dataclass
 class WarcExporter:
     """Give it visits, oldest first. A record that only refers to a payload brings it along."""
 
-    def __init__(self, store: Store, file: BinaryIO, *, packed: bool) -> None:
-        self._store = store
-        self._file = file
-        self._packed = packed
-        self._brought: set[int] = set()
-        self.count = 0
-        self.missing = 0
+    store: Store
+    file: BinaryIO
+    packed: bool
+    count: int = 0
+    missing: int = 0
+    _brought: set[int] = field(default_factory=set)
 
     def write_warcinfo(self, name: str) -> None:
         self._write_records(
-            warc.warcinfo_record(name, self._store.counter.read_counts().last or 0.0)
+            warc.warcinfo_record(name, self.store.counter.read_counts().last or 0.0)
         )
 
     def add_visit(self, row: VisitRow, wanted: Callable[[VisitRow], bool]) -> None:
@@ -89,7 +81,7 @@ class WarcExporter:
     def _missing_payloads(self, row: VisitRow) -> Iterator[VisitRow]:
         """The visits that hold what this one only refers to, and that were not brought yet."""
         while (number := row.payload_of) is not None and number not in self._brought:
-            original = self._store.visits.visit_by_id(number)
+            original = self.store.visits.visit_by_id(number)
             if original is None or original.id >= row.id:
                 return  # an older visit, if the journal is ours
             yield original
@@ -101,7 +93,7 @@ class WarcExporter:
             return False
         data = b""
         if row.warc is not None and row.offset is not None:
-            path = warc_path(self._store.folder / "warc", row.warc)
+            path = warc_path(self.store.folder / "warc", row.warc)
             data = warc.read_raw_records(path, row.offset, row.length, row.request_length)
         if not data:
             self.missing += 1
@@ -110,8 +102,8 @@ class WarcExporter:
         return True
 
     def _write_records(self, data: bytes) -> None:
-        if self._packed:
-            self._file.write(data)
+        if self.packed:
+            self.file.write(data)
             return
         try:
             with gzip.open(io.BytesIO(data)) as file:
@@ -120,7 +112,7 @@ class WarcExporter:
                     total += len(some)
                     if total > _MAX_RECORD_BYTES:
                         raise CollectionCorrupt("a WARC record is too large when unpacked")
-                    self._file.write(some)
+                    self.file.write(some)
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise CollectionCorrupt(f"a WARC record is damaged: {error}") from error
 
@@ -139,8 +131,9 @@ EXPORT_COLUMNS: dict[str, type] = {
     "generation": int, "label": float, "label_by": str, "source": str, "anchor": str,
     "depth": int, "channel": str, "at": str, "tries": int, "status": int, "failure": str,
     "detail": str, "redirect_to": str, "media_type": str, "charset": str, "canonical": str,
-    "indexable": bool, "copy_of": str, "copy_exact": bool, "warc": str, "offset": int,
-    "length": int, "payload_digest": str, "text_digest": int, "visit": int, "text": str,
+    "indexable": bool, "copy_of": str, "copy_exact": bool, "unproven": bool, "warc": str,
+    "offset": int, "length": int, "payload_digest": str, "text_digest": int, "visit": int,
+    "text": str,
 }  # fmt: skip
 """What a row of an export tells, and its type; any of them may be missing (None)."""
 
@@ -166,6 +159,8 @@ class ExportResult(NamedTuple):
     rows: int
     missing: int = 0
     """Answers whose WARC records are not there (any more)."""
+    unproven: int = 0
+    """Pages left out that would be relevant if their sites were not on probation."""
 
 
 def export_collection(
@@ -178,23 +173,27 @@ def export_collection(
     progress: ExportProgress | None = None,
     topics: TopicSelection | None = None,
     language: str = "",
-    threshold: float = 0.5,
+    cut: float | None = None,
 ) -> ExportResult:
     """Write relevant pages to a file, or into a folder; with ``everything``, every visit.
 
     What a person said of a page overrules the verdict on it. The file's ending says the format.
     ``topics``: what is known of each, where there are several. ``language``: only pages in this
-    one, those too that the language gate kept apart and whose verdict would else have reached the
-    ``threshold``; ``all``: in any language.
+    one, those too that the language gate kept apart and whose verdict would else have been enough;
+    ``all``: in any language. ``cut``: the least verdict of a relevant page, instead of the
+    collection's own.
     """
     form = _export_format(target, format)
     if target.is_dir():
         target = target / f"{store.folder.resolve().name}{_USUAL_ENDINGS[form]}"
     report = progress or (lambda _: None)
-    labels = EffectiveLabels(store.labels.effective_after(), topics)
+    labels = EffectiveLabels(store.labels.effective_after(), topics, cut)
     alone = topics is None or not topics.only  # of one topic alone the gate says nothing
-    wanted = _row_filter(labels, everything, language, threshold if alone else 2.0)
-    chosen = filter(wanted, _candidate_rows(store, labels, everything or bool(language)))
+    threshold = cut or store.threshold
+    wanted = _row_filter(labels, everything, language, threshold, gated=alone)
+    scan = everything or bool(language) or cut is not None
+    unproven = 0 if everything else store.visits.count_unproven(threshold)
+    chosen = filter(wanted, _candidate_rows(store, labels, threshold, scan))
     with _write_whole(target) as part:
         if form == "warc":
             with part.open("wb") as file:
@@ -208,14 +207,25 @@ def export_collection(
                     f"nothing to write: none of the {extract.missing} answers is in the WARC "
                     f"files of {store.folder} (were they moved, or is store.warc false?)"
                 )
-            return ExportResult(target, form, extract.count, extract.missing)
-        columns, rows = _export_table(store, chosen, labels, text)
+            return ExportResult(target, form, extract.count, extract.missing, unproven)
+        columns, found = _export_table(store, chosen, labels, text)
+        count = 0
+
+        def count_rows() -> Iterator[dict[str, Any]]:
+            nonlocal count
+            for count, row in enumerate(found, 1):
+                yield row
+                report(count)
+
         if form == "parquet":
-            return ExportResult(target, form, write_parquet(part, columns, rows, report))
-        with _open_output(part, target.name.endswith(".gz")) as file:
-            if form == "csv":
-                return ExportResult(target, form, _write_csv(file, list(columns), rows, report))
-            return ExportResult(target, form, _write_jsonl(file, rows, report))
+            write_parquet(part, columns, count_rows())
+        else:
+            with _open_output(part, target.name.endswith(".gz")) as output:
+                if form == "csv":
+                    _write_csv(output, list(columns), count_rows())
+                else:
+                    _write_jsonl(output, count_rows())
+        return ExportResult(target, form, count, 0, unproven)
 
 
 def stream_export(
@@ -233,7 +243,7 @@ def stream_export(
     if format == "parquet":
         with TemporaryDirectory() as place:
             path = Path(place) / "rows.parquet"
-            write_parquet(path, columns, rows, lambda _: None)
+            write_parquet(path, columns, rows)
             with path.open("rb") as whole:
                 yield from iter(lambda: whole.read(1 << 20), b"")
         return
@@ -241,9 +251,9 @@ def stream_export(
     while (some := list(islice(rows, _STREAMED_ROWS))) or head:
         file = io.BytesIO()
         if format == "csv":
-            _write_csv(file, list(columns), iter(some), lambda _: None, head=head)
+            _write_csv(file, list(columns), some, head=head)
         else:
-            _write_jsonl(file, iter(some), lambda _: None)
+            _write_jsonl(file, some)
         head = False
         yield file.getvalue()
 
@@ -289,23 +299,25 @@ def _write_whole(target: Path) -> Iterator[Path]:
 
 
 def _row_filter(
-    labels: EffectiveLabels, everything: bool, language: str, threshold: float
+    labels: EffectiveLabels, everything: bool, language: str, threshold: float, *, gated: bool
 ) -> Callable[[VisitRow], bool]:
-    """Whether a visit is to be written."""
+    """Whether a visit is to be written; copies are, if they would else be relevant."""
 
     def is_wanted(row: VisitRow) -> bool:
         # Where nobody listened, what the page declares must do.
         if language not in ("", "all", row.tongue or row.language.partition("-")[0]):
             return False
-        if everything or (row.has_page and labels.is_relevant(row)):
+        if everything or (row.has_page and labels.is_relevant(row.as_original(threshold))):
             return True
-        apart = language and row.ungated is not None and row.ungated >= threshold
+        apart = gated and language and row.ungated is not None and row.ungated >= threshold
         return bool(apart) and labels.newest_label(row.url) is None
 
     return is_wanted
 
 
-def _candidate_rows(store: Store, labels: EffectiveLabels, scan: bool) -> Iterator[VisitRow]:
+def _candidate_rows(
+    store: Store, labels: EffectiveLabels, threshold: float, scan: bool
+) -> Iterator[VisitRow]:
     """The visits that may have to be written, oldest first."""
     if scan:
         return store.visits.iter_visits()
@@ -313,10 +325,10 @@ def _candidate_rows(store: Store, labels: EffectiveLabels, scan: bool) -> Iterat
         row
         for url in labels.relevant_urls()
         for row in store.visits.attempts_at(url)
-        if row.has_page and not row.relevant
+        if row.has_page and not row.as_original(threshold).relevant
     ]
     by_id = attrgetter("id")
-    relevant = store.visits.iter_visits(relevant=True, page=True)
+    relevant = store.visits.iter_visits(copies_from=threshold, page=True)
     return merge(relevant, sorted(overruled, key=by_id), key=by_id)
 
 
@@ -383,31 +395,20 @@ def _open_output(path: Path, packed: bool) -> Iterator[BinaryIO]:
             yield squeezed  # type: ignore[misc]  # it is one in all that we use
 
 
-def _write_jsonl(file: BinaryIO, rows: Iterator[dict[str, Any]], progress: ExportProgress) -> int:
-    count = 0
-    for count, row in enumerate(rows, 1):
-        file.write(json_line(row))
-        progress(count)
-    return count
+def _write_jsonl(file: BinaryIO, rows: Iterable[dict[str, Any]]) -> None:
+    file.writelines(map(json_line, rows))
 
 
 def _write_csv(
-    file: BinaryIO,
-    columns: list[str],
-    rows: Iterator[dict[str, Any]],
-    progress: ExportProgress,
-    head: bool = True,
-) -> int:
-    count = 0
+    file: BinaryIO, columns: list[str], rows: Iterable[dict[str, Any]], head: bool = True
+) -> None:
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     writer = csv.DictWriter(text, columns)
     if head:
         writer.writeheader()
-    for count, row in enumerate(rows, 1):
+    for row in rows:
         writer.writerow({name: _safe_cell(value) for name, value in row.items()})
-        progress(count)
     text.detach()  # flushes; the file is its owner's to close
-    return count
 
 
 def _safe_cell(value: Any) -> Any:

@@ -15,7 +15,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, get_args, get_type_hints
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from honeyguide.multi_topic import MultiTopicStrategy
 from honeyguide.store import row_checks
 from honeyguide.store.codec import replace_surrogates
 from honeyguide.store.database import Database
+
+if TYPE_CHECKING:
+    from honeyguide.store.store import Store
 
 _BLOB_HEAD = struct.Struct("<4sII")
 _MAGIC = b"HGS1"
@@ -296,3 +299,42 @@ def _dataclasses_in(hint: Any) -> Iterator[type[Any]]:
         yield hint
     for inner in get_args(hint):
         yield from _dataclasses_in(inner)
+
+
+# -- What the newest training run had --
+
+
+_MARK_KEY = "lesson"
+
+
+class TrainingMark(NamedTuple):
+    """What the newest training run was given that ended, whatever came of it."""
+
+    label: int = 0
+    """Number of the newest label."""
+    visit: int = 0
+    """Number of the newest visit."""
+    files: int | None = 0
+    """Checksum of the example files; None: not known."""
+    why: str = ""
+    """Why its generation does not decide; '': it does."""
+
+    @classmethod
+    def from_store(cls, store: Store) -> Self:
+        """That of a collection; collections of earlier versions know the label only."""
+        try:
+            label, visit, files, why = json.loads(store.get_meta(_MARK_KEY) or "")
+            return cls(int(label), int(visit), int(files), str(why))
+        except (ValueError, TypeError, OverflowError, RecursionError):
+            taught = row_checks.parse_decimal(store.get_meta("taught") or "")
+            return cls() if taught is None else cls(taught, store.visits.last_id(), None)
+
+    def write_to(self, store: Store) -> None:
+        visit = min(self.visit, store.visits.last_id())  # later ones were lost in a crash
+        store.set_meta(_MARK_KEY, json.dumps([self.label, visit, self.files or 0, self.why]))
+
+
+def forget_lessons(store: Store) -> None:
+    """All labels are to be learned again."""
+    store.set_meta("taught", "")
+    store.set_meta(_MARK_KEY, "")

@@ -119,6 +119,17 @@ class LabelTable:
         found = [(newest[key], majority_label(words)) for key, words in pages.items() if words]
         return sorted((one for one in found if one[0] > number), key=lambda one: one[0])
 
+    def labelled_verdicts(self, most: int = 1_000) -> list[tuple[float, bool]]:
+        """Verdicts on labelled pages, and whether they were called relevant; newest labels."""
+        rows = self._db.fetch_all(
+            "SELECT verdict, value FROM labels JOIN visits USING(fingerprint, url) "
+            "WHERE NOT replaced AND topic = '' AND has_page AND ungated IS NULL "
+            "AND verdict BETWEEN 0 AND 1 AND typeof(verdict) = 'real' "
+            "AND typeof(value) IN ('real', 'integer') ORDER BY labels.id DESC LIMIT ?",
+            (most,),
+        )
+        return [(verdict, value >= 0.5) for verdict, value in rows]
+
     def effective_until(self, number: int) -> list[Label]:
         """What counted of each page and topic when that number was given; without what was taken
         back since."""
@@ -237,10 +248,16 @@ class TopicSelection(NamedTuple):
 
 
 class EffectiveLabels:
-    """Of one topic, unless ``topics`` are given."""
+    """Of one topic, unless ``topics`` are given. ``cut``: the least verdict of a relevant page, if
+    not the collection's own."""
 
-    def __init__(self, labels: Iterable[tuple[int, Label]], topics: TopicSelection | None) -> None:
-        self._topics = topics
+    def __init__(
+        self,
+        labels: Iterable[tuple[int, Label]],
+        topics: TopicSelection | None,
+        cut: float | None = None,
+    ) -> None:
+        self._topics, self._cut = topics, cut
         self._labels: dict[Url, dict[str, Label]] = {}
         for _, label in labels:
             name = label.topic or (topics.names[0] if topics else "")
@@ -283,13 +300,16 @@ class EffectiveLabels:
         by_topic = self._labels.get(row.url)
         topics = self._topics
         if topics is None:
-            label = next(iter(by_topic.values())) if by_topic else None
-            return bool(row.relevant if label is None else row.has_page and _is_positive(label))
+            if by_topic:
+                return bool(row.has_page) and _is_positive(next(iter(by_topic.values())))
+            if self._cut is None:
+                return bool(row.relevant)
+            return row.is_enough(self._cut)
         scores = self._topic_scores(row)
         return any(
             bool(row.has_page) and _is_positive(by_topic[name])
             if by_topic and name in by_topic
-            else scores.get(name, 0.0) >= topics.threshold
+            else row._replace(verdict=scores.get(name)).is_enough(topics.threshold)
             for name in ((topics.only,) if topics.only else topics.names)
         )
 

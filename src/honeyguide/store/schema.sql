@@ -145,3 +145,7 @@ CREATE TABLE gathered(
   shard INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, base INTEGER NOT NULL,
   PRIMARY KEY(shard, first)
 ) WITHOUT ROWID;
+
+-- version 9
+ALTER TABLE visits ADD COLUMN unproven INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX visits_unproven ON visits(host) WHERE unproven;

@@ -42,35 +42,31 @@ from honeyguide.store.watch_list import WatchFacts, WatchListTable
 from honeyguide.types import Response, Url, Visit
 from honeyguide.url import host_of
 
+_USUAL_THRESHOLD = 0.5
 _MAX_ROBOTS_AGE_S = 24 * 3600.0
 """RFC 9309, section 2.4: do not use a copy older than a day."""
 _MAX_ROBOTS_BYTES = 4_000_000
 """Bytes of a text: half a megabyte is read of a robots.txt, before characters are replaced."""
 
 
+_COPIES_KEY = "copies"
+"""Set once the relevant pages were counted without copies."""
+
+
 class Store:
     """Use :meth:`open`. One thread, one store; other threads and processes open their own."""
 
-    def __init__(
-        self,
-        folder: Path,
-        db: Database,
-        settings: StoreSettings,
-        clock: Callable[[], float],
-        closing: ExitStack,
-        words: bool = True,
-        shelf: WarcFolder | None = None,
-    ) -> None:
+    def __init__(self, folder: Path, db: Database, archive: WarcArchive, words: bool) -> None:
         codec = TextCodec()
         self.folder = folder
         self.frontier_log = SqliteFrontierLog(db)
         self.database = db
-        self._closing = closing
+        self._closing = ExitStack()
         self._crawling = False
         self.visits = VisitTable(db, codec, words)
         self.counter = VisitCounter(db)
         self.duplicates = DuplicateIndex(db, TextSketcher(), near=words)
-        self.warc_archive = WarcArchive(db, settings, clock, shelf or WarcFolder(folder / "warc"))
+        self.warc_archive = archive
         self.labels = LabelTable(db, self.visits)
         self.robots = RobotsTable(db, codec)
         self.generations = GenerationTable(db)
@@ -112,7 +108,8 @@ class Store:
             # Only the process that holds the lock may touch WARC files.
             settings = settings or StoreSettings()
             chosen = settings if mode == "crawl" else replace(settings, warc=False)
-            store = cls(folder, db, chosen, clock, closing, words, shelf)
+            archive = WarcArchive(db, chosen, clock, shelf or WarcFolder(folder / "warc"))
+            store = cls(folder, db, archive, words)
             store._crawling = mode == "crawl"
             if store._crawling:
                 closing.callback(store.warc_archive.close)
@@ -154,14 +151,15 @@ class Store:
         self.duplicates.commit()
         self.warc_archive.commit()
 
-    def append_visits(self, visits: Sequence[Visit], threshold: float = 0.5) -> list[int]:
+    def append_visits(self, visits: Sequence[Visit]) -> list[int]:
         """Journal visits, inside a transaction; the numbers of their rows."""
         if not (self._crawling and self.database.in_transaction):
             raise StoreError("visits are appended inside a transaction of a store opened to crawl")
         done: list[CountedVisit] = []
         numbers: list[int] = []
+        threshold = self.threshold
         for visit in visits:
-            relevant = visit.verdict is not None and visit.verdict.score >= threshold
+            relevant = visit.is_relevant(threshold)
             response, page, url = visit.response, visit.page, visit.link.url
             place = NO_LOCATION if response is None else self.warc_archive.add_response(response)
             text = None if page is None else self.duplicates.text_digest(url, page.text)
@@ -214,12 +212,24 @@ class Store:
         at = row.at if row.started is None else row.started
         return Response(row.url, row.status or 200, headers, payload, b"", b"", b"", "", at, 0.0)
 
+    @property
+    def threshold(self) -> float:
+        """The least verdict of a relevant page."""
+        try:
+            found = float(self.get_meta("threshold") or _USUAL_THRESHOLD)
+        except ValueError:
+            return _USUAL_THRESHOLD
+        return found if 0 < found <= 1 else _USUAL_THRESHOLD
+
     def set_threshold(self, threshold: float) -> None:
-        """Call relevant what reaches this; if it was another threshold before, count anew."""
-        with self.transaction():
-            if self.get_meta("threshold") not in (None, repr(threshold)):
-                self.counter.recount_relevant(threshold)
-            self.set_meta("threshold", repr(threshold))
+        """Call relevant what reaches this, inside a transaction; count anew if that is new, or if
+        copies counted as relevant."""
+        if threshold != self.threshold:
+            self.counter.recount_relevant(threshold)
+        elif self.get_meta("threshold") is not None and self.get_meta(_COPIES_KEY) is None:
+            self.counter.discount_copies()
+        self.set_meta("threshold", repr(threshold))
+        self.set_meta(_COPIES_KEY, "apart")
 
     def get_meta(self, key: str) -> str | None:
         return self.database.get_meta(key)

@@ -25,11 +25,6 @@ _MAX_DELTA_BYTES = 16_000_000
 _MAX_TABLE_LOG = 22
 
 
-def delta_helps(base: bytes, body: bytes) -> bool:
-    """Whether a delta between these two is worth trying."""
-    return len(base) >= _MIN_BASE_BYTES and max(len(base), len(body)) <= _MAX_DELTA_BYTES
-
-
 def pack_delta(body: bytes, base: bytes | None = None) -> bytes:
     """The body alone, or as it differs from ``base``."""
     if base is None:
@@ -210,7 +205,9 @@ class BodyStore:
 
 def _pack_against(body: bytes, base: _BaseBody | None) -> tuple[int | None, int, bytes]:
     """Number of its base, distance from the one that stands alone, and the bytes."""
-    if base is None or not delta_helps(base.body, body):
+    if base is None or len(base.body) < _MIN_BASE_BYTES:
+        return None, 0, pack_delta(body)
+    if max(len(base.body), len(body)) > _MAX_DELTA_BYTES:
         return None, 0, pack_delta(body)
     data = pack_delta(body, base.body)
     if len(data) * _POOR_DELTA > len(body):
@@ -236,7 +233,8 @@ _PAGES_AT_ONCE = 100
 _PAGE_SQL = "(SELECT id FROM pages WHERE fingerprint = ? AND url = ?)"
 _BODY_SQL = f"SELECT body FROM versions WHERE page = {_PAGE_SQL} AND number = ?"  # noqa: S608
 _VERSIONS_SQL = (
-    "SELECT v.number, v.at, v.seen, v.status, v.content_type, b.size, length(b.data), b.digest "  # noqa: S608
+    "SELECT v.number, v.at, v.seen, v.status, v.content_type, b.size, length(b.data), "  # noqa: S608
+    "iif(length(b.digest) = 16, lower(hex(b.digest)), '') "
     f"FROM versions v LEFT JOIN bodies b ON b.id = v.body WHERE v.page = {_PAGE_SQL} "
 )
 
@@ -341,11 +339,11 @@ class VersionTable:
     def list_versions(self, url: Url) -> list[VersionRow]:
         """The versions that are kept, oldest first."""
         rows = self._db.fetch_all(_VERSIONS_SQL + "ORDER BY v.number", url_key(url))
-        return [_to_version_row(row) for row in rows]
+        return [VersionRow._make(_ROW_CHECKER(row)) for row in rows]
 
     def latest_version(self, url: Url) -> VersionRow | None:
         row = self._db.fetch_one(_VERSIONS_SQL + "ORDER BY v.number DESC LIMIT 1", url_key(url))
-        return None if row is None else _to_version_row(row)
+        return None if row is None else VersionRow._make(_ROW_CHECKER(row))
 
     def thin_out(self, rule: Retention, now: float) -> int:
         """Let go what the rule does not keep, and bodies that nobody has any more.
@@ -385,9 +383,3 @@ class VersionTable:
         if (number := self._db.fetch_value(_PAGE_SQL[1:-1], url_key(url))) is not None:
             return int(number)
         return self._db.insert("INSERT INTO pages(fingerprint, url) VALUES(?, ?)", url_key(url))
-
-
-def _to_version_row(row: SqlRow) -> VersionRow:
-    *values, key = row
-    digest = key.hex() if isinstance(key, bytes) and len(key) == 16 else ""
-    return VersionRow._make(_ROW_CHECKER((*values, digest)))

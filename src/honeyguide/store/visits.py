@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_type_hints
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast, get_type_hints
 
 from honeyguide.store import row_checks
 from honeyguide.store.codec import (
@@ -21,6 +21,7 @@ from honeyguide.store.codec import (
 )
 from honeyguide.store.database import Database, SqlRow, to_int64, url_key
 from honeyguide.types import (
+    UNKNOWN_SCORE,
     DuplicateOf,
     Failure,
     FailureKind,
@@ -105,6 +106,8 @@ class VisitRow(NamedTuple):
     """The detected language; ``language`` is the declared one."""
     ungated: float | None
     """The verdict before the language gate made it 0; None: the gate let the page through."""
+    unproven: int
+    """Its site is on probation (links/host_trust.py), so the page does not count as relevant."""
     warc: str | None
     """Name of the WARC file."""
 
@@ -136,7 +139,20 @@ class VisitRow(NamedTuple):
             duplicate=copy,
             moved=self.moved,
             failure=failure,
+            unproven=bool(self.unproven),
         )
+
+    def is_enough(self, threshold: float) -> bool:
+        """Whether it reaches the threshold, copies no other page and need not prove itself."""
+        enough = (self.verdict or 0.0) >= threshold
+        return enough and self.copy_of is None and not self.unproven
+
+    def as_original(self, threshold: float) -> Self:
+        """The same row as if its page copied no other."""
+        if self.copy_of is None or self.relevant:
+            return self
+        row = self._replace(copy_of=None)
+        return row._replace(relevant=int(row.is_enough(threshold)))
 
     @property
     def link(self) -> Link:
@@ -252,6 +268,11 @@ class VisitTable:
         rows = self._db.fetch_all(_SELECT_SQL + where, url_key(url))
         return [found for row in rows if (found := to_visit_row(row))]
 
+    def first_page_id(self, url: str) -> int:
+        """The number of the first visit that brought a page from this address; 0: none did."""
+        sql = "SELECT min(id) FROM visits WHERE fingerprint = ? AND url = ? AND has_page"
+        return self._db.fetch_number(sql, url_key(url))
+
     def visit_by_id(self, number: int) -> VisitRow | None:
         row = self._db.fetch_one(_SELECT_SQL + "visits.id = ?", (number,))
         return None if row is None else to_visit_row(row)
@@ -262,15 +283,22 @@ class VisitTable:
         relevant: bool | None = None,
         host: str | None = None,
         page: bool | None = None,
+        copies_from: float | None = None,
         since: int = 0,
         limit: int | None = None,
     ) -> Iterator[VisitRow]:
-        """Visits with an id above ``since`` that pass every filter given, oldest first."""
+        """Visits with an id above ``since`` that pass every filter given, oldest first.
+
+        ``copies_from``: relevant pages, and copies whose verdict reaches this threshold.
+        """
         filters: list[str] = []
         values: list[Any] = []
         if relevant is not None:
             # Written as the partial index has it, so that the index serves.
             filters.append("visits.relevant" if relevant else "NOT visits.relevant")
+        if copies_from is not None:
+            filters.append("(visits.relevant OR visits.copy_of NOT NULL AND visits.verdict >= ?)")
+            values.append(copies_from)
         if page is not None:
             filters.append("visits.has_page = ?")
             values.append(int(page))
@@ -326,6 +354,42 @@ class VisitTable:
             ),
         )
 
+    def set_probation(self, hosts: Collection[str]) -> list[VisitRow]:
+        """The sites of these hosts are on probation and no others; the pages of which that is new,
+        as they are now."""
+        known = self._db.fetch_all(
+            "SELECT DISTINCT hosts.name FROM visits JOIN hosts ON hosts.id = host WHERE unproven"
+        )
+        changed = set(hosts).symmetric_difference(name for (name,) in known)
+        for name in changed:
+            self._db.execute(
+                "UPDATE visits SET unproven = ? WHERE host = (SELECT id FROM hosts WHERE name = ?)",
+                (name in hosts, name),
+            )
+        return [row for name in changed for row in self.iter_visits(host=name, page=True)]
+
+    def count_unproven(self, threshold: float) -> int:
+        """Pages that would be relevant if their sites were not on probation."""
+        return self._db.fetch_number(
+            "SELECT count(*) FROM visits WHERE unproven AND NOT relevant AND copy_of IS NULL "
+            "AND has_page AND verdict BETWEEN ? AND 1",
+            (threshold,),
+        )
+
+    def sample_verdicts(self, most: int = 20_000) -> list[float]:
+        """Verdicts on visited pages that nobody labelled, spread evenly over the visits; without
+        copies, given examples, unwanted languages, and pages that could not be judged."""
+        step = self.last_id() // most + 1
+        rows = self._db.fetch_all(
+            "SELECT verdict FROM visits WHERE has_page AND typeof(verdict) IN ('real', 'integer') "
+            "AND verdict BETWEEN 0 AND 1 AND NOT (verdict = ? AND reasons = '') "
+            "AND copy_of IS NULL AND NOT unproven AND ungated IS NULL AND channel != 'example' "
+            "AND id % ? = 0 "
+            "AND fingerprint NOT IN (SELECT fingerprint FROM labels WHERE NOT replaced)",
+            (UNKNOWN_SCORE, step),
+        )
+        return [float(verdict) for (verdict,) in rows]
+
     def relevant_by_topic(self, threshold: float, first: str) -> dict[str, int]:
         """Relevant pages of each topic, by its name; a whole scan.
 
@@ -335,7 +399,8 @@ class VisitTable:
             "SELECT each.key, count(DISTINCT visits.id) FROM visits, "
             "json_each(CASE WHEN json_valid(topics) THEN topics ELSE '{}' END) AS each "
             "WHERE topics != '' AND length(topics) < 10000 AND each.type IN ('real', 'integer') "
-            "AND each.value BETWEEN ? AND 1 GROUP BY each.key",
+            "AND each.value BETWEEN ? AND 1 AND visits.copy_of IS NULL AND NOT unproven "
+            "GROUP BY each.key",
             (threshold,),
         )
         found = {str(name): int(count) for name, count in rows}
@@ -356,6 +421,11 @@ class VisitTable:
         """Headings and main text; both empty where nothing was kept."""
         data = self._db.fetch_value("SELECT data FROM texts WHERE visit = ?", (number,))
         return ((), "") if data is None else self._codec.unpack_text(data)
+
+    def readable_text(self, row: VisitRow) -> str:
+        """Title, headings and main text of a page, each on lines of its own."""
+        headings, text = self.page_text(row.id)
+        return "\n".join((row.title, *headings, text))
 
     def forget_texts(self, until: int) -> None:
         """Forget the texts of visits up to this one: a shard does when its collection has them."""
@@ -405,6 +475,7 @@ def _visit_columns(
         "score": visit.score,
         "tries": visit.tries,
         "relevant": relevant,
+        "unproven": visit.unproven,
         "moved": visit.moved,
         "text_digest": text,
         "topics": topics,

@@ -14,6 +14,7 @@ import os
 import re
 import zlib
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import sha1
@@ -295,6 +296,7 @@ class WarcFolder(NamedTuple):
     """On a cluster: files that are safe elsewhere. None: all of them lie in the folder."""
 
 
+@dataclass
 class WarcArchive:
     """Writes during a crawl; otherwise it only says where files are.
 
@@ -302,43 +304,35 @@ class WarcArchive:
     touches those of another; a crawl without shards writes series 0.
     """
 
-    def __init__(
-        self,
-        db: Database,
-        settings: StoreSettings,
-        clock: Callable[[], float],
-        shelf: WarcFolder,
-    ) -> None:
-        self.warnings: list[str] = []
-        self.lost = 0
-        """Visits whose records were never brought to safety."""
-        self._series, self._epoch, self._safe_names = shelf.series, shelf.epoch, shelf.safe_names
-        self._db = db
-        self._folder = shelf.folder
-        self._settings = settings
-        self._clock = clock
-        self._short: dict[int, int] = {}
-        """Files that lost something: number → bytes that are left."""
-        self._file: int | None = None
-        self._name = ""
-        self._fd = -1
-        self._committed = 0
-        self._length = 0
-        self._buffer: list[bytes] = []
+    db: Database
+    settings: StoreSettings
+    clock: Callable[[], float]
+    shelf: WarcFolder
+    warnings: list[str] = field(default_factory=list)
+    lost: int = 0
+    """Visits whose records were never brought to safety."""
+    _short: dict[int, int] = field(default_factory=dict)
+    """Files that lost something: number → bytes that are left."""
+    _file: int | None = None
+    _name: str = ""
+    _fd: int = -1
+    _committed: int = 0
+    _length: int = 0
+    _buffer: list[bytes] = field(default_factory=list)
 
     def recover(self) -> None:
         """Cut off what no transaction knows; say what is missing; go on with the last file."""
-        if self._safe_names is not None:
-            self._recover_remote(self._safe_names)
+        if self.shelf.safe_names is not None:
+            self._recover_remote(self.shelf.safe_names)
             return
-        for number, name, length in self._db.fetch_all(
+        for number, name, length in self.db.fetch_all(
             "SELECT id, name, length FROM warcs ORDER BY id"
         ):
-            path = warc_path(self._folder, name)
+            path = warc_path(self.shelf.folder, name)
             if not (isinstance(length, int) and length >= 0):
                 raise CollectionCorrupt(f"the length of {path} cannot be {length!r:.200}")
-            ours = _series_number(name) == self._series
-            with self._db.guard:
+            ours = _series_number(name) == self.shelf.series
+            with self.db.guard:
                 size = _truncate_file(path, length if ours else None)
             if size < length:
                 self._short[number] = size
@@ -352,12 +346,12 @@ class WarcArchive:
 
     def _recover_remote(self, safe_names: frozenset[str]) -> None:
         """Earlier files lie elsewhere, or were lost with a machine; a new one is begun."""
-        for number, name, length in self._db.fetch_all("SELECT id, name, length FROM warcs"):
-            warc_path(self._folder, name)
-            if _series_number(name) == self._series and length and name not in safe_names:
+        for number, name, length in self.db.fetch_all("SELECT id, name, length FROM warcs"):
+            warc_path(self.shelf.folder, name)
+            if _series_number(name) == self.shelf.series and length and name not in safe_names:
                 self._short[number] = 0
                 sql = "SELECT count(*) FROM visits WHERE warc = ?"
-                self.lost += self._db.fetch_number(sql, (number,))
+                self.lost += self.db.fetch_number(sql, (number,))
 
     def roll_file(self) -> None:
         """Close the file, if anything is in it: the next transaction begins another."""
@@ -367,8 +361,10 @@ class WarcArchive:
 
     def closed_files(self) -> list[Path]:
         """Files in the folder that nothing is added to any more."""
-        with self._db.guard:
-            found = sorted(self._folder.glob("*.warc.gz")) if self._folder.is_dir() else []
+        with self.db.guard:
+            found = (
+                sorted(self.shelf.folder.glob("*.warc.gz")) if self.shelf.folder.is_dir() else []
+            )
         return [path for path in found if path.name != self._name]
 
     def prepare_file(self) -> None:
@@ -376,23 +372,23 @@ class WarcArchive:
 
         Its row is committed first and alone, so that no file can exist without one.
         """
-        if not self._settings.warc:
+        if not self.settings.warc:
             return
-        if self._file is not None and self._committed < self._settings.warc_mb * 1_000_000:
+        if self._file is not None and self._committed < self.settings.warc_mb * 1_000_000:
             return
         self.close()
-        with self._db.transaction():
-            number = self._db.fetch_number("SELECT max(id) FROM warcs") + 1
-            stamp = datetime.fromtimestamp(self._clock(), UTC).strftime("%Y%m%d%H%M%S")
-            series = f"{self._series:03d}" if self._series else ""
-            if self._epoch:
-                series += f"{self._epoch:04d}"
+        with self.db.transaction():
+            number = self.db.fetch_number("SELECT max(id) FROM warcs") + 1
+            stamp = datetime.fromtimestamp(self.clock(), UTC).strftime("%Y%m%d%H%M%S")
+            series = f"{self.shelf.series:03d}" if self.shelf.series else ""
+            if self.shelf.epoch:
+                series += f"{self.shelf.epoch:04d}"
             while True:
                 name = f"honeyguide-{stamp}-{series}{number:05d}.warc.gz"
-                if not (self._folder / name).exists():
+                if not (self.shelf.folder / name).exists():
                     break
                 number += 1  # of shards that are no more
-            self._db.execute("INSERT INTO warcs VALUES(?, ?, 0)", (number, name))
+            self.db.execute("INSERT INTO warcs VALUES(?, ?, 0)", (number, name))
         self._file, self._name, self._committed, self._length = number, name, 0, 0
 
     def add_response(self, answer: Response, *, whole: bool = False) -> WarcLocation:
@@ -401,7 +397,7 @@ class WarcArchive:
         A payload that an earlier visit brought is only referred to, unless it is wanted ``whole``.
         """
         digest = sha1_digest(answer.payload)
-        if self._file is None or not self._settings.warc:
+        if self._file is None or not self.settings.warc:
             return WarcLocation(digest)
         earlier = None if whole else self._find_payload(answer, digest)
         lengths = self._buffer_answer(answer, digest, earlier[1:] if earlier else None)
@@ -410,7 +406,7 @@ class WarcArchive:
 
     def add_revisit(self, answer: Response, since: float) -> None:
         """An answer that brought nothing new since the one of that time: a revisit record."""
-        if self._file is not None and self._settings.warc:
+        if self._file is not None and self.settings.warc:
             self._buffer_answer(answer, sha1_digest(answer.payload), (answer.url, since))
 
     def _buffer_answer(
@@ -421,7 +417,7 @@ class WarcArchive:
         ``earlier``: the address and the time of an answer with the same payload, to refer to.
         """
         if self._length == 0:
-            self._buffer_record(warcinfo_record(self._name, self._clock()))
+            self._buffer_record(warcinfo_record(self._name, self.clock()))
         identity = new_record_id()
         if earlier is None:
             data = response_record(answer, digest, identity)
@@ -435,14 +431,14 @@ class WarcArchive:
 
     def read_record(self, file: str, offset: int, length: int) -> tuple[dict[str, str], bytes]:
         """The headers and the block of the record that begins there."""
-        with self._db.guard:
-            return read_record(warc_path(self._folder, file), offset, length)
+        with self.db.guard:
+            return read_record(warc_path(self.shelf.folder, file), offset, length)
 
     def remember_payload(self, place: WarcLocation, visit: int, size: int) -> None:
         """From now on, answers with this payload refer to this visit."""
         if place.file is not None and place.payload_of is None and size:
             key = _payload_key(place.digest)
-            self._db.execute("INSERT OR REPLACE INTO payloads VALUES(?, ?)", (key, visit))
+            self.db.execute("INSERT OR REPLACE INTO payloads VALUES(?, ?)", (key, visit))
 
     def _find_payload(self, answer: Response, digest: str) -> tuple[int, str, float] | None:
         """The visit that already stored this payload, if its record can still be read."""
@@ -452,12 +448,12 @@ class WarcArchive:
                 "id = (SELECT max(id) FROM visits WHERE url = ? AND fingerprint = ? "
                 "AND status = 200 AND warc IS NOT NULL)"
             )
-            row = self._db.fetch_one(
+            row = self.db.fetch_one(
                 columns + where, (answer.url, to_int64(url_fingerprint(answer.url)))
             )
         elif answer.payload:
             where = "id = (SELECT visit FROM payloads WHERE key = ?) AND payload_digest = ?"
-            row = self._db.fetch_one(columns + where, (_payload_key(digest), digest))
+            row = self.db.fetch_one(columns + where, (_payload_key(digest), digest))
         else:
             return None
         if row is None:
@@ -477,7 +473,7 @@ class WarcArchive:
         if not self._buffer:
             return
         data = memoryview(b"".join(self._buffer))
-        with self._db.guard:
+        with self.db.guard:
             if self._fd < 0:
                 self._open_file()
             done = 0
@@ -485,7 +481,7 @@ class WarcArchive:
                 done += os.pwrite(self._fd, data[done:], self._committed + done)
             # Whatever the system writes back first: no commit may outlive the bytes it refers to.
             os.fsync(self._fd)
-        self._db.execute("UPDATE warcs SET length = ? WHERE id = ?", (self._length, self._file))
+        self.db.execute("UPDATE warcs SET length = ? WHERE id = ?", (self._length, self._file))
 
     def commit(self) -> None:
         self._buffer.clear()
@@ -495,12 +491,12 @@ class WarcArchive:
         self._buffer.clear()
         self._length = self._committed
         if self._fd >= 0:
-            with self._db.guard:
+            with self.db.guard:
                 os.ftruncate(self._fd, self._committed)
 
     def _open_file(self) -> None:
-        self._folder.mkdir(exist_ok=True)
-        path = warc_path(self._folder, self._name)
+        self.shelf.folder.mkdir(exist_ok=True)
+        path = warc_path(self.shelf.folder, self._name)
         # A file that held something and is gone must not come back with a hole in it.
         new = self._committed == 0
         self._fd = open_regular(path, os.O_RDWR | (os.O_CREAT if new else 0))
@@ -508,8 +504,8 @@ class WarcArchive:
             return
         try:
             # A name is kept by its folder, and the folder's name by the collection.
-            sync_folder(self._folder)
-            sync_folder(self._folder.parent)
+            sync_folder(self.shelf.folder)
+            sync_folder(self.shelf.folder.parent)
         except OSError:
             self.close()  # so that the next attempt syncs them too
             raise

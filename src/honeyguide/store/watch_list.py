@@ -204,6 +204,9 @@ class WatchTotals(NamedTuple):
     """When the last visit was."""
 
 
+_TOTALS_CHECKER = row_checks.RowChecker(WatchTotals, {})
+
+
 class WatchListTable:
     """Writes inside the transaction that is open, or else in one of its own."""
 
@@ -294,28 +297,26 @@ class WatchListTable:
         return EditedPages([found for row in raw if (found := to_watched_row(row))], last)
 
     def pages_to_enter(
-        self, since: int, labels: EffectiveLabels, *, copies: bool = False
+        self, since: int, labels: EffectiveLabels, threshold: float = 0.5
     ) -> Iterator[VisitRow]:
         """Relevant pages that are not on the list, of visits with an id above ``since``.
 
         What people said goes first, also of earlier visits. Exact copies of other pages' texts
-        are left out: the others are watched.
+        are left out: the others are watched. Near copies are other pages here.
         """
         done: set[Url] = set()
+        found = self._visits.iter_visits(copies_from=threshold, page=True, since=since)
         praised = (
             row
             for url in labels.relevant_urls()
             for row in self._visits.attempts_at(url)
             if row.has_page
         )
-        for row in chain(self._visits.iter_visits(relevant=True, page=True, since=since), praised):
-            copy = row.copy_exact and not copies
-            if (
-                row.url not in done
-                and not copy
-                and labels.is_relevant(row)
-                and not self.find_row(row.url)
-            ):
+        for row in chain(found, praised):
+            wanted = labels.is_relevant(row.as_original(threshold))
+            if row.url in done or row.copy_exact or not wanted:
+                continue
+            if not self.find_row(row.url):
                 done.add(row.url)
                 yield row
 
@@ -330,14 +331,12 @@ class WatchListTable:
 
     def visit_totals(self) -> WatchTotals:
         """All visits to all pages; a whole scan."""
-        sql = "SELECT count(*), total(state = 'watched'), total(visits), max(visited) FROM watched"
-        pages, watched, visits, last = self._db.fetch_all(sql)[0]
-        return WatchTotals(
-            row_checks.count_or_zero(pages),
-            int(row_checks.number_or_zero(watched)),
-            int(row_checks.number_or_zero(visits)),
-            row_checks.number_or_none(last),
-        )
+        # Where sum() overflows it fails; total() is a float and never does.
+        row = self._db.fetch_all(
+            "SELECT count(*), CAST(total(state = 'watched') AS INTEGER), "
+            "CAST(total(visits) AS INTEGER), max(visited) FROM watched"
+        )[0]
+        return WatchTotals._make(_TOTALS_CHECKER(row))
 
     def count_by_state(self) -> dict[WatchedState, int]:
         """Pages by their state; a whole scan."""

@@ -77,7 +77,7 @@ class AdaptiveLinks:
         (ours).
     believes
         So many of its own good verdicts in fourteen pages train the page model, the most
-        confident, and three times as many bad ones (ours; learning/example_pool.py). 0: only
+        confident, and three times as many bad ones (ours; learning/self_training.py). 0: only
         people's labels do.
     neighbours
         Outcomes of the links beside a link count with its pages, unless ``learn.teacher`` is none

@@ -41,7 +41,7 @@ from honeyguide.text.link_text import (
     link_fields,
     score_fields,
 )
-from honeyguide.text.relevance import Relevance, topic_relevance
+from honeyguide.text.relevance import Relevance, TermCount, term_worths, topic_relevance
 from honeyguide.text.vectors import Lexicon, fit_lexicon
 from honeyguide.types import (
     UNKNOWN_SCORE,
@@ -84,12 +84,13 @@ class Honeyguide:
         The topic's words, and the language they are in.
     concepts
         Concepts of the topic's ontology.
+    seeds_are_doors
+        Seeds are only where the crawl starts, and say nothing about the topic.
     explore
         How much more a link to a little-known host is worth (an upper confidence bound).
     few
-        With fewer good pages than this from people, the page model's own clear verdicts are
-        examples too, and it only adds to what the topic's words say; in links, these count half as
-        much then.
+        With fewer good pages than this from people, the topic's keywords count more in the words
+        of links than what the page model learned.
     use_prior, use_words, use_signs
         The prior learned on other webs; what the page model says of a link's words; single words
         of links. Each can be switched off, to see what it brings.
@@ -109,18 +110,21 @@ class Honeyguide:
     >>> strategy.explain(honey)[0].what
     'the words of its anchor'
 
-    References ---------- Chakrabarti, Punera & Subramanyam 2002: a page model that trains a link
-    model. docs/strategies/honeyguide.md.
+    References
+    ----------
+    Chakrabarti, Punera & Subramanyam 2002: a page model that trains a link model.
+    docs/strategies/honeyguide.md.
     """
 
     traits: ClassVar[StrategyTraits] = StrategyTraits(
         learns=True,
+        judges_in_chances=True,
         learns_from_visits=True,
         learns_on_growth=True,
         uses_link_stats=True,
         learned_fields=(
-            "page_slope", "page_shift", "page_hint", "page_good", "page_basis", "moved",
-            "sign_names",
+            "page_slope", "page_shift", "page_hint", "page_good", "page_basis", "term_worths",
+            "moved", "sign_names",
         ),
     )  # fmt: skip
 
@@ -128,6 +132,7 @@ class Honeyguide:
     description: str = ""
     language: str = "en"
     concepts: tuple[Concept, ...] = ()
+    seeds_are_doors: bool = False
     explore: float = 0.0
     few: int = 10
     use_prior: bool = True
@@ -157,6 +162,8 @@ class Honeyguide:
     """Good pages that the page model learned from."""
     page_basis: int = 0
     """Fingerprint of the examples that the page model learned from."""
+    term_worths: tuple[float, ...] = ()
+    """How much each word that states the topic tells, by the pages that the crawl started from."""
     moved: tuple[float, ...] = ()
     """Difference of the link model's weights from the prior."""
     sign_names: str = ""
@@ -168,10 +175,12 @@ class Honeyguide:
         check_within(self, "explore", 0, _LARGE)
         check_within(self, "few", 1, _LARGE)
         numbers: tuple[Any, ...] = (
-            *self.moved, self.page_slope, self.page_shift, self.page_hint,
+            *self.moved, *self.term_worths, self.page_slope, self.page_shift, self.page_hint,
         )  # fmt: skip
         if not all(isinstance(n, int | float) and abs(n) < _LARGE for n in numbers):
             raise ModelError(f"{_NAME} is damaged: not all of its numbers are finite")
+        if not all(0 <= worth <= 1 for worth in self.term_worths):
+            raise ModelError(f"{_NAME} is damaged: the worth of a word is not between 0 and 1")
         if self.moved and len(self.moved) == len(FEATURE_PRIOR) - 1:
             # Saved before neighbours counted: nothing was learned of them.
             object.__setattr__(self, "moved", (*self.moved, 0.0))
@@ -208,9 +217,8 @@ class Honeyguide:
     def judge(self, page: Page) -> Verdict:
         topic = self._topic_relevance
         hint = topic.judge(page) if topic else Verdict(UNKNOWN_SCORE)
-        # Before people showed a good page, what they asked for in words is all there is.
-        if self.page_words is None or self.page_machine is None or (topic and not self.page_good):
-            return hint
+        if self.page_words is None or self.page_machine is None:
+            return hint  # too few pages were visited yet
         rows = self.page_words.to_rows((_zoned_text(page),))
         values, places = rows.row()
         shares = values * self.page_machine.weights[places]
@@ -259,33 +267,62 @@ class Honeyguide:
         return tuple(reason for reason in told if reason.weight)
 
     def learn(self, examples: Sequence[Example]) -> Self:
-        """The page model from people's examples (and its own, while these are few), the link model
-        from every link that was followed."""
-        taught = self._learn_page_model(examples)
+        """The page model from people's examples and unjudged pages, the link model from every link
+        that was followed."""
+        taught = self.learn_verdicts(examples)
         return taught._learn_link_model(examples, anew=taught is not self)
 
-    def _learn_page_model(self, examples: Sequence[Example]) -> Self:
-        told, topic = page_model.select_training_set(examples, self.few), self._topic_relevance
-        basis = url_fingerprint(told.basis)
-        if basis == self.page_basis or not told.has_contrast:
+    def learn_verdicts(self, examples: Sequence[Example]) -> Self:
+        """The page model alone."""
+        training = page_model.select_training_set(examples, self.seeds_are_doors)
+        basis = url_fingerprint(training.basis_text)
+        if basis == self.page_basis:
             return self
-        words, rows = fit_lexicon([_zoned_text(e.page) for e in told.labelled], self.language)
-        beside = words.to_rows([_zoned_text(e.page) for e in told.unjudged])
-        hints = None
-        if topic and told.good_count:
-            pages = [e.page for e in (*told.labelled, *told.unjudged)]
-            hints = np.array([_hint_log_odds(topic.judge(page)) for page in pages])
-        found = page_model.train_page_model(rows, beside, len(words), told, hints, few=self.few)
+        pages = [e.page for e in (*training.labelled, *training.unjudged)]
+        stated = topic_relevance(*self._stated_topic)
+        counts = [stated.page_terms(page) for page in pages] if stated else []
+        worths = self._learn_term_worths(stated, training, counts) if stated else ()
+        taught = self if worths == self.term_worths else replace(self, term_worths=worths)
+        if not training.is_sufficient:
+            return taught
+        texts = [_zoned_text(page) for page in pages]
+        words, rows = fit_lexicon(texts, self.language, least=2, digits=False)
+        hints: Floats | None = None
+        if topic := taught._topic_relevance:
+            hints = np.array([_hint_log_odds(topic.judge_terms(*count)) for count in counts])
+        found = page_model.train_page_model(rows, len(words), training, hints)
+        if found is None:
+            return taught
         return replace(
-            self,
+            taught,
             page_words=words,
             page_machine=found.machine,
             page_slope=found.slope,
             page_shift=found.shift,
             page_hint=found.hint,
-            page_good=told.good_count,
+            page_good=training.good_count,
             page_basis=basis,
         )
+
+    def _learn_term_worths(
+        self,
+        stated: Relevance,
+        training: page_model.PageTrainingSet,
+        counts: Sequence[tuple[TermCount, int]],
+    ) -> tuple[float, ...]:
+        """By the good pages, and those of the pages that the crawl started from whose title names
+        the topic or that are among the best by the words as stated: others may be mere doors."""
+        if self.concepts:
+            return ()  # their distances say what they are worth
+        unjudged = counts[len(training.labelled) :]
+        scores = [stated.judge_terms(*count).score for count in unjudged]
+        least = np.quantile(scores, page_model.SEED_RANK) if scores else 0.0
+        good = [counts[n][0] for n, one in enumerate(training.labelled) if one.target >= 0.5]
+        for n in np.flatnonzero(training.seeds).tolist():
+            named = stated.names_topic(training.unjudged[n].page.title)
+            if scores[n] and (scores[n] >= least or named):
+                good.append(unjudged[n][0])
+        return term_worths(len(stated.terms), [count for count, _ in unjudged], good)
 
     def _learn_link_model(self, examples: Sequence[Example], anew: bool) -> Self:
         """``anew``: the page model has changed, so followed links' pages are judged again."""
@@ -429,7 +466,11 @@ class Honeyguide:
 
     @cached_property
     def _topic_relevance(self) -> Relevance | None:
-        return topic_relevance(self.keywords, self.description, self.concepts, self.language)
+        return topic_relevance(*self._stated_topic, self.term_worths)
+
+    @property
+    def _stated_topic(self) -> tuple[tuple[str, ...], str, tuple[Concept, ...], str]:
+        return self.keywords, self.description, self.concepts, self.language
 
 
 def _hint_log_odds(hint: Verdict) -> float:

@@ -72,7 +72,7 @@ class HybridSvm:
         read them, and the mean counts (ours): a page has seen many more words than a link.
     believes
         So many of its own good verdicts in fourteen pages become examples, the most confident, and
-        three times as many bad ones (ours; learning/example_pool.py). 0: every clear verdict, as
+        three times as many bad ones (ours; learning/self_training.py). 0: every clear verdict, as
         in the paper, the newest first and within the caps against drift.
     neighbours
         Outcomes of the links beside a link count with the verdict of its page, unless

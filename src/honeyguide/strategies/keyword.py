@@ -42,8 +42,10 @@ class Keyword:
     >>> keyword.explain(honey)[0].what
     'anchor “Honey”'
 
-    References ---------- Zheng, Kang & Kim 2008, "Learnable focused crawling based on ontology":
-    the rival whose priority of a link is the count of topic words on its page.
+    References
+    ----------
+    Zheng, Kang & Kim 2008, "Learnable focused crawling based on ontology": the rival whose priority
+    of a link is the count of topic words on its page.
     """
 
     traits: ClassVar[StrategyTraits] = StrategyTraits(needs=("keywords", "description"))

@@ -56,7 +56,7 @@ class OntologyAnn:
         Links of irrelevant pages get 0, not the small score of their page.
     believes
         So many of its own good verdicts in fourteen pages become examples, the most confident, and
-        three times as many bad ones (ours; learning/example_pool.py). 0: every clear verdict, the
+        three times as many bad ones (ours; learning/self_training.py). 0: every clear verdict, the
         newest first.
     neighbours
         Outcomes of the links beside a link count with its pages, unless ``learn.teacher`` is none

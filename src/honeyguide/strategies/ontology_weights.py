@@ -56,7 +56,11 @@ class OntologyWeights:
     """
 
     traits: ClassVar[StrategyTraits] = StrategyTraits(
-        learns=True, needs=("ontology", "keywords"), parent_score="best", learned_fields=("heard",)
+        learns=True,
+        needs=("ontology", "keywords"),
+        parent_score="best",
+        learned_fields=("heard",),
+        cut_parameter="theta",
     )
 
     concepts: tuple[Concept, ...] = ()

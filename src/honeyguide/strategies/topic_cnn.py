@@ -87,6 +87,7 @@ class TopicCnn:
 
     traits: ClassVar[StrategyTraits] = StrategyTraits(
         learns=True,
+        cut_parameter="threshold",
         learns_on_growth=True,
         parent_score="all",
         uses_neighbours=True,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Literal, get_args
 
 import msgspec
 from msgspec import Meta
@@ -11,7 +11,7 @@ from msgspec import Meta
 from honeyguide.api.user_urls import possible_urls, resolve_url
 from honeyguide.change import Change, ChangeKind, PageEdit
 from honeyguide.config.settings import NotifySettings, Settings
-from honeyguide.store.change_feed import ChangeRow
+from honeyguide.store.change_feed import ChangeFilters, ChangeRow
 from honeyguide.store.store import Store, open_existing_store
 from honeyguide.studio.routes import RequestContext, ResourceMissing, Route, copy_fields
 from honeyguide.types import Url
@@ -316,7 +316,7 @@ class RuleTrial(msgspec.Struct, frozen=True):
 
 def list_changes(context: RequestContext, query: ChangeFilter) -> ChangeItems:
     """What changed on the watched pages, newest first."""
-    asked: dict[str, Any] = {
+    asked: ChangeFilters = {
         "since": time.time() - query.days * _DAY_S if query.days else None,
         "kinds": query.kind,
         "significance": query.least,

@@ -167,10 +167,9 @@ def export_selection(context: RequestContext, query: ExportQuery) -> StreamAnswe
         raise ConfigError("Parquet needs pyarrow; install it with: pip install pyarrow")
     if query.words.strip():  # what is wrong is told now: once the file has begun, nobody hears it
         search_index.fts_expression(query.words)
-    with context.read_store():
-        pass
     collection = context.open_collection()
-    topics = TopicSelection(collection.topics, collection.settings.topic.threshold)
+    with context.read_store() as store:
+        topics = TopicSelection(collection.topics, store.threshold)
     context.shared_for(Indexer).keep_running()
     chunks = _export_chunks(
         context.collection_folder,

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
-import numpy as np
 from msgspec import Meta
-from numpy.typing import NDArray
 
 from honeyguide.api.generations import GenerationComparison, generation_trial, was_held_back
 from honeyguide.errors import ConfigError, StoreError
 from honeyguide.store.collection_files import open_regular
 from honeyguide.studio.routes import RequestContext, ResourceMissing, Route, copy_fields
 
+if TYPE_CHECKING:
+    from honeyguide.lab.trials import TrialResult
+
 SUMMARY_FILE, _RESULTS_FILE = "summary.json", "results.jsonl"
 _MAX_FILE_BYTES = 32_000_000
 _MAX_CRAWLS = 20_000
 _MAX_FOLDERS, _MAX_COMPARISONS = 2_000, 100
-
-Count = Annotated[int, Meta(ge=0, le=1_000_000_000)]
 
 
 class IntervalEstimate(msgspec.Struct, frozen=True):
@@ -52,17 +50,6 @@ class LabSummary(msgspec.Struct, frozen=True):
     k: int
     all: dict[str, StrategySummary]
     topics: dict[str, dict[str, StrategySummary]] = {}
-
-
-class LabCrawl(msgspec.Struct, frozen=True):
-    """Of a result, what a curve is made of."""
-
-    web: str
-    topic: str
-    strategy: str
-    draw: int
-    found: list[Count]
-    relevant: Count
 
 
 def find_result_folders(root: Path) -> Iterator[Path]:
@@ -110,7 +97,7 @@ def _decode_summary(data: bytes) -> LabSummary | None:
         return None
 
 
-def read_crawls(folder: Path) -> list[LabCrawl]:
+def read_crawls(folder: Path) -> list[TrialResult]:
     path = folder / _RESULTS_FILE
     try:
         stat = path.stat()
@@ -120,9 +107,11 @@ def read_crawls(folder: Path) -> list[LabCrawl]:
 
 
 @lru_cache(maxsize=4)
-def _decode_crawls(path: Path, _changed: int, _size: int) -> list[LabCrawl]:
-    decoder = msgspec.json.Decoder(LabCrawl)
-    found: dict[tuple[Any, ...], LabCrawl] = {}
+def _decode_crawls(path: Path, _changed: int, _size: int) -> list[TrialResult]:
+    from honeyguide.lab.trials import TrialResult  # slow to load, and seldom needed
+
+    decoder = msgspec.json.Decoder(TrialResult)
+    found: dict[tuple[Any, ...], TrialResult] = {}
     for line in (_read_bounded(path) or b"").splitlines()[:_MAX_CRAWLS]:
         try:
             one = decoder.decode(line)
@@ -142,14 +131,6 @@ def _read_bounded(path: Path) -> bytes | None:
 
 
 # -- Comparisons of the lab --
-
-
-_CURVE_POINTS = 100
-_BOOTSTRAP_DRAWS = 1_000
-
-_ODD_CHARS = re.compile(r"[^\w.=-]+")
-
-Floats = NDArray[np.float64]
 
 
 class LabComparisonItem(msgspec.Struct, frozen=True):
@@ -212,6 +193,8 @@ def _named_results(root: Path) -> Iterator[tuple[str, Path]]:
 
 def show_comparison(context: RequestContext, query: LabComparisonQuery) -> LabComparison:
     """One comparison: figures with intervals, and curves."""
+    from honeyguide.lab import report  # slow to load, and seldom needed
+
     folder = dict(_named_results(context.root)).get(query.folder)
     summary = None if folder is None else read_summary(folder)
     if folder is None or summary is None:
@@ -221,8 +204,14 @@ def show_comparison(context: RequestContext, query: LabComparisonQuery) -> LabCo
     lines = summary.topics[query.topic] if query.topic else summary.all
     crawls = read_crawls(folder)
     if query.topic:
-        crawls = [one for one in crawls if _topic_name(one) == query.topic]
-    x, curves, over = _one_topic(crawls) if query.topic else _all_topics(crawls)
+        crawls = [one for one in crawls if report.topic_name(one) == query.topic]
+        x, drawn, over = report.found_curves(crawls)
+    else:
+        x, drawn, over = report.recall_curves(crawls)
+    curves = [
+        ComparisonCurve(name, *(values.round(4).tolist() for values in report.mean_interval(rows)))
+        for name, rows in drawn.items()
+    ]
     order = sorted(lines, key=lambda name: -(lines[name].area.mean or 0.0))
     places = {name: place for place, name in enumerate(order)}
     curves.sort(key=lambda curve: places.get(curve.strategy, len(places)))
@@ -238,70 +227,6 @@ def show_comparison(context: RequestContext, query: LabComparisonQuery) -> LabCo
         over,
         len(crawls),
     )
-
-
-DrawnCurves = tuple[list[float], list[ComparisonCurve], str]
-"""Places on the horizontal axis, a curve of each strategy, and what its intervals are over."""
-
-
-def _all_topics(crawls: Sequence[LabCrawl]) -> DrawnCurves:
-    """Recall by the share of the budget spent: the mean over topics of the mean over draws."""
-    longest: dict[tuple[str, str], int] = {}
-    for one in crawls:
-        key = one.web, one.topic
-        longest[key] = max(longest.get(key, 1), len(one.found))
-    groups: dict[str, dict[tuple[str, str], list[Floats]]] = {}
-    for one in crawls:
-        key = one.web, one.topic
-        at = [longest[key] * step // _CURVE_POINTS for step in range(_CURVE_POINTS + 1)]
-        curve = _found_after(one, at) / max(1, one.relevant)
-        groups.setdefault(one.strategy, {}).setdefault(key, []).append(curve)
-    curves, over = [], ""
-    for name, topics in groups.items():
-        rows = np.array([np.mean(draws, axis=0) for draws in topics.values()])
-        over = "topics"
-        if len(topics) == 1:
-            rows, over = np.array(next(iter(topics.values()))), "draws"
-        curves.append(_bootstrap_curve(name, rows))
-    return [100.0 * step / _CURVE_POINTS for step in range(_CURVE_POINTS + 1)], curves, over
-
-
-def _one_topic(crawls: Sequence[LabCrawl]) -> DrawnCurves:
-    """Relevant pages found by visits, over the draws."""
-    length = max((len(one.found) for one in crawls), default=0)
-    at = sorted({length * step // _CURVE_POINTS for step in range(_CURVE_POINTS + 1)})
-    groups: dict[str, list[Floats]] = {}
-    for one in crawls:
-        groups.setdefault(one.strategy, []).append(_found_after(one, at))
-    curves = [_bootstrap_curve(name, np.array(rows)) for name, rows in groups.items()]
-    return [float(n) for n in at], curves, "draws"
-
-
-def _found_after(one: LabCrawl, visits: Sequence[int]) -> Floats:
-    """Relevant pages after so many visits; a crawl that ended early finds no more."""
-    found = np.array([0, *one.found], np.float64)
-    return np.asarray(found[np.minimum(visits, len(found) - 1)])
-
-
-def _bootstrap_curve(name: str, rows: Floats) -> ComparisonCurve:
-    """The mean of the rows, and the interval that drawing them again gives (bootstrap)."""
-    mean = rows.mean(axis=0)
-    low = high = mean
-    if len(rows) > 1:
-        dice = np.random.default_rng(1)
-        chosen = dice.integers(0, len(rows), (_BOOTSTRAP_DRAWS, len(rows)))
-        weights = np.array([np.bincount(row, minlength=len(rows)) for row in chosen]) / len(rows)
-        low, high = np.quantile(weights @ rows, (0.025, 0.975), axis=0)
-    return ComparisonCurve(name, _rounded_list(mean), _rounded_list(low), _rounded_list(high))
-
-
-def _rounded_list(values: Floats) -> list[float | None]:
-    return [round(float(value), 4) for value in values]
-
-
-def _topic_name(one: LabCrawl) -> str:
-    """As the lab names a topic of a web in its summary."""
-    return _ODD_CHARS.sub("-", f"{one.web}-{one.topic}")
 
 
 # -- Generations --

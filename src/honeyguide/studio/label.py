@@ -150,11 +150,12 @@ def list_labellers(context: RequestContext) -> LabellerItems:
 
 def label_worth(context: RequestContext) -> LabelWorth:
     """What further labels would buy."""
-    settings = context.open_collection().settings
     with context.read_store() as store:
-        found = label_learning_curve(store, settings)
+        found = label_learning_curve(store)
+        gain = label_queries.answer_gain(store)
     tried = [LabelWorthPoint(*one) for one in found.tried[-_POINTS_SHOWN:]]
-    return copy_fields(LabelWorth, found, tried=tried)
+    said = f"{gain} {found.said}" if gain else found.said
+    return copy_fields(LabelWorth, found, tried=tried, said=said)
 
 
 def next_links(context: RequestContext) -> NextLinks:
@@ -288,13 +289,14 @@ def list_questions(context: RequestContext, query: QuestionsQuery) -> QuestionIt
         left, found = label_queries.ask_for_labels(
             store, collection.folder, settings, query.count, scope
         )
+        threshold = store.threshold
     context.shared_for(RecentReasons).remember_reasons(found)
     return QuestionItems(
         left,
         settings.learn.budget,
         collection.learns,
         by,
-        settings.topic.threshold,
+        threshold,
         [
             copy_fields(
                 QuestionItem,

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from honeyguide import __version__, language_codes
-from honeyguide.api import topic_edit
+from honeyguide.api import advice, topic_edit
 from honeyguide.api.create import (
     OWN_ONTOLOGIES,
     Ontology,
@@ -516,7 +516,11 @@ class TopicInfo(Struct):
     learns: bool
     pages: int
     contact: str
+    keep: str
+    """How strict it is; '': a threshold is set."""
     threshold: float
+    kept: str
+    """What is kept, and how right that is expected to be, in words; '': nothing is known yet."""
 
 
 def topic_info(context: routes.RequestContext) -> TopicInfo:
@@ -534,6 +538,7 @@ def topic_info(context: routes.RequestContext) -> TopicInfo:
         learns=collection.learns,
         pages=limits.pages,
         contact=collection.settings.fetch.contact,
+        kept=collection.relevance_cut().summary if context.has_store else "",
     )
 
 
@@ -544,10 +549,11 @@ class TopicEdit(Struct, forbid_unknown_fields=True):
     keywords: Annotated[list[Word], Meta(max_length=500)] | None = None
     seeds: Annotated[list[Address], Meta(max_length=2_000)] | None = None
     pages: Annotated[int, Meta(ge=0, le=100_000_000)] | None = None
+    keep: Annotated[str, Meta(max_length=20)] | None = None
 
 
 def edit_topic(context: routes.RequestContext, body: TopicEdit) -> TopicInfo:
-    """Change what the topic is after; it counts from the next start on.
+    """Change what the topic is after; it counts from the next start on, but for ``keep``: at once.
 
     The rest of topic.toml stays as it is, comments included.
     """
@@ -566,9 +572,46 @@ def edit_topic(context: routes.RequestContext, body: TopicEdit) -> TopicInfo:
         ]
         if not values["seeds"] and not settings.topic.good and not settings.search.engine:
             raise routes.FormError("seeds", "write at least one address to begin with")
+    if body.keep is not None and settings.topic.keep:
+        values["keep"] = body.keep
     limits = {} if body.pages is None else {"pages": body.pages}
     with routes.errors_in_field():
         topic_edit.change_topic_file(context.collection_folder, {"topic": values, "crawl": limits})
+    return topic_info(context)
+
+
+# -- Advice --
+
+
+class AdviceItem(Struct):
+    kind: str
+    sentence: str
+    """What hinders the crawl."""
+    proposal: str
+    """What mends it."""
+    acceptable: bool
+    """Whether accepting it is enough; else a person must do it."""
+    command: str
+    """``ask``: labels mend it; '': something else."""
+
+
+class AdviceAnswer(Struct, forbid_unknown_fields=True):
+    proposal: Annotated[str, Meta(max_length=2_000)]
+
+
+def list_advice(context: routes.RequestContext) -> list[AdviceItem]:
+    """What hinders the crawl, the most pressing first; mostly nothing."""
+    return [
+        routes.copy_fields(AdviceItem, one, acceptable=bool(one.changes))
+        for one in context.open_collection().advice()
+    ]
+
+
+def accept_advice(context: routes.RequestContext, body: AdviceAnswer) -> TopicInfo:
+    """Do what an advice says: its settings are written, and count from the next start on."""
+    settings = context.open_collection().settings
+    with routes.errors_in_field():
+        advice.accept_advice(context.collection_folder, settings, body.proposal)
     return topic_info(context)
 
 
@@ -576,6 +619,8 @@ ROUTES = (
     routes.Route("GET", "/api/choices", topic_choices),
     routes.Route("GET", "/api/c/{name}/topic", topic_info),
     routes.Route("PUT", "/api/c/{name}/topic", edit_topic, most_bytes=5_000_000),
+    routes.Route("GET", "/api/c/{name}/advice", list_advice),
+    routes.Route("POST", "/api/c/{name}/advice", accept_advice),
     routes.Route("POST", "/api/collections", create_topic, most_bytes=15_000_000),
     routes.Route("POST", "/api/seeds", try_new_seeds),
     routes.Route("POST", "/api/ontology", upload_ontology, most_bytes=14_000_000),

@@ -20,7 +20,7 @@ from honeyguide.parse.sanitise import make_layout_safe, safe_html
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
 from honeyguide.studio.routes import RawAnswer, RequestContext, ResourceMissing, Route, copy_fields
-from honeyguide.text.highlights import find_highlights, highlight_terms, unstem_reasons
+from honeyguide.text.highlights import find_highlights, highlight_terms
 from honeyguide.types import Link, Reason, Url
 
 _MAX_REASONS, _REASON_CHARS = 200, 500
@@ -234,7 +234,6 @@ def page_view(context: RequestContext, query: PageViewQuery) -> PageView:
         shown = make_layout_safe(text[:_TEXT_CHARS])
         labels = store.labels.label_history(found.url)
         versions = store.versions.list_versions(found.url)
-        whole = "\n".join((row.title if row else "", *headings, text))
         return PageView(
             url=found.url,
             answer=found.answer[:_LINES_CHARS],
@@ -248,8 +247,8 @@ def page_view(context: RequestContext, query: PageViewQuery) -> PageView:
             verdict=row.verdict if row else None,
             topics=row.topic_scores if row else {},
             relevant=bool(row and row.relevant),
-            reasons=reason_items(unstem_reasons(reasons, whole, settings.topic.keyword_language)),
-            threshold=settings.topic.threshold,
+            reasons=reason_items(reasons),
+            threshold=store.threshold,
             link_score=row.score if row else found.waiting.queued if found.waiting else None,
             link_reasons=reason_items(found.reasons),
             anchor=make_layout_safe(link.anchor[:_LINE_CHARS]),

@@ -438,13 +438,6 @@ def api_page(routes: Sequence[Route]) -> bytes:
     return fill_template("api.html", rows="".join(rows))
 
 
-def api_table(routes: Sequence[Route]) -> str:
-    """The routes as a Markdown table, for docs/reference/api.md."""
-    listed = sorted(routes, key=lambda route: (route.path, route.method))
-    rows = [f"| {route.method} | `{route.path}` | {route.summary} |" for route in listed]
-    return "\n".join(["| | path | what for |", "|---|---|---|", *rows])
-
-
 def _field_names(kind: type | None, mark: str) -> list[str]:
     fields = () if kind is None else msgspec.structs.fields(kind)
     return [f"{mark}{field.encode_name}" for field in fields]

@@ -17,9 +17,11 @@ from honeyguide.types import Reason
 
 _QUOTED = re.compile(r"“([^”]{1,200})”|(\w{2,64})…")
 _QUOTED_STEM = re.compile(
-    r"(?:[^:“”]{1,60}: )?“(\w{1,64})”(?: in the (?:anchor|address)| around it)?$"
+    r"(?:[^:“”]{1,60}: )?(?:“(?P<quoted>\w{1,64})”(?: in the (?:anchor|address)| around it)?$"
+    r"|(?P<counted>\w{2,64})… ×\d)"
 ).match
-"""A reason that quotes one stem. Words of a keyword are followed by a count and are no stems."""
+"""A reason that quotes one stem, or counts one: nectar… ×6. A quoted word of a keyword is followed
+by a count and is no stem."""
 _UNSPACED_SCRIPT = re.compile(f"[{UNSPACED_CHARS}]")
 _MAX_TERMS = 60
 _MAX_TERM_WORDS = 8
@@ -44,12 +46,20 @@ def unstem_reasons(reasons: Iterable[Reason], text: str, language: str) -> tuple
     Strategies know stems only; words are looked up when a person looks at a page, which is rare.
     """
     originals = tuple(reasons)
-    stems = [found[1] if (found := _QUOTED_STEM(reason.what)) else "" for reason in originals]
-    words = surface_forms(stems, text, language)
+    found = [_QUOTED_STEM(reason.what) for reason in originals]
+    words = surface_forms([one[one.lastgroup or 0] if one else "" for one in found], text, language)
     return tuple(
-        reason._replace(what=reason.what.replace(f"“{stem}”", f"“{word}”", 1)) if stem else reason
-        for reason, stem, word in zip(originals, stems, words, strict=True)
+        reason._replace(what=_put_word(one, word)) if one else reason
+        for reason, one, word in zip(originals, found, words, strict=True)
     )
+
+
+def _put_word(found: re.Match[str], word: str) -> str:
+    """The reason with this word in place of its stem."""
+    start, end = found.span(found.lastgroup or 0)
+    counted = found.lastgroup == "counted"
+    shown = f"“{word}”" if counted and not word.endswith("…") else word
+    return found.string[:start] + shown + found.string[end + counted :]
 
 
 def format_verdict(score: float, threshold: float) -> str:

@@ -328,7 +328,7 @@ _WORDS = 2_000
 
 def surface_forms(stems: Sequence[str], text: str, language: str) -> list[str]:
     """For each stem the word that has it most often in this text, folded; the stem with ``…`` where
-    there is none."""
+    there is none. Stop words are no reason for anything: the stem "to" is that of "toed"."""
     reader = language_of(language)
     if not reader.spaced:
         return list(stems)
@@ -341,7 +341,8 @@ def surface_forms(stems: Sequence[str], text: str, language: str) -> list[str]:
     for number, match in enumerate(sought.finditer(reader.separate_words(text[:_READ]))):
         if number >= _WORDS:
             break
-        if (form := forms.get(reader.stems[match[0]])) is not None:
+        form = forms.get(reader.stems[match[0]])
+        if form is not None and match[0] not in reader.stop_words:
             form[match[0]] += 1
     return [_commonest_form(forms[stem]) if forms.get(stem) else f"{stem}…" for stem in stems]
 

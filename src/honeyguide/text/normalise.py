@@ -128,9 +128,9 @@ def is_telling_word(word: str) -> bool:
     return not is_unspaced(word) or (len(word) > 1 and _is_han(word))
 
 
-def is_too_short(word: str, least: int = 3) -> bool:
+def is_too_short(word: str) -> bool:
     """Whether a word has too few letters to mean something; a pair of characters has enough."""
-    return len(word) < least and not (len(word) > 1 and is_unspaced(word))
+    return len(word) < 3 and not (len(word) > 1 and is_unspaced(word))
 
 
 def rejoin_words(words: Iterable[str]) -> str:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from functools import lru_cache
+from math import log
 from typing import NamedTuple
 
 from honeyguide.text.language import BoundedMemo, Language, language_of
@@ -317,15 +318,10 @@ class Relevance:
 
     def judge(self, page: Page) -> Verdict:
         """The verdict on a page from its title, headings, description and main text."""
-        counts, length = self.terms.count_terms(page.text[:_SHOWN])
-        zones = (page.title, " . ".join(page.headings[:40]), page.description)
-        weights = (_TITLE, _HEADINGS, 1)
-        for zone, weight in zip(self.terms.count_all(zones), weights, strict=True):
-            if zone is not None:
-                for number, n in zone.terms.items():
-                    counts.terms[number] = counts.terms.get(number, 0) + weight * n
-                for stem, n in zone.parts.items():
-                    counts.parts[stem] = counts.parts.get(stem, 0) + weight * n
+        return self.judge_terms(*self.page_terms(page))
+
+    def judge_terms(self, counts: TermCount, length: int) -> Verdict:
+        """The verdict on a page whose terms were counted already."""
         k = _K1 * (1 - _B + _B * max(length, self._short) / _TYPICAL)
         doubt = 1.0
         reasons = []
@@ -340,6 +336,24 @@ class Relevance:
         reasons.sort(reverse=True)
         strongest = tuple(Reason(what, round(e, 3)) for e, what in reasons[:_REASONS])
         return Verdict(1 - doubt**self._stress, strongest)
+
+    def page_terms(self, page: Page) -> tuple[TermCount, int]:
+        """What occurs on a page, where its title and headings count more; and its length."""
+        counts, length = self.terms.count_terms(page.text[:_SHOWN])
+        zones = (page.title, " . ".join(page.headings[:40]), page.description)
+        weights = (_TITLE, _HEADINGS, 1)
+        for zone, weight in zip(self.terms.count_all(zones), weights, strict=True):
+            if zone is not None:
+                for number, n in zone.terms.items():
+                    counts.terms[number] = counts.terms.get(number, 0) + weight * n
+                for stem, n in zone.parts.items():
+                    counts.parts[stem] = counts.parts.get(stem, 0) + weight * n
+        return counts, length
+
+    def names_topic(self, text: str) -> bool:
+        """Whether a term stands in a short text, such as a title."""
+        (found,) = self.terms.count_all((text,))
+        return found is not None and bool(found.terms)
 
     def score_texts(self, texts: Sequence[str]) -> list[float]:
         """Evidence in short texts such as anchors: 0..1, without saturation."""
@@ -380,13 +394,23 @@ _SHORT = 100
 """Least number of words that a text is treated as having."""
 _STEP = 0.5
 """Factor for each step between a concept and the topic."""
+_LEAST_WORTH = 0.1
+"""Of a term that stands everywhere, or on no good page."""
+_TYPICAL_COUNT = 10
+"""Mentions on a page that prove half of what many do."""
 
 
 @lru_cache(maxsize=16)
 def topic_relevance(
-    keywords: tuple[str, ...], description: str, concepts: tuple[Concept, ...], language: str
+    keywords: tuple[str, ...],
+    description: str,
+    concepts: tuple[Concept, ...],
+    language: str,
+    worths: tuple[float, ...] = (),
 ) -> Relevance | None:
-    """Relevance by all that was stated of a topic, cached; None: nothing was stated."""
+    """Relevance by all that was stated of a topic, cached; None: nothing was stated.
+
+    ``worths``: how much each term counts, from :func:`term_worths`; (): all the same."""
     worth: dict[str, float] = dict.fromkeys(keywords, 1.0)
     for concept in sorted(concepts, key=lambda c: c.distance):
         for name in (concept.name, *concept.synonyms):
@@ -397,13 +421,40 @@ def topic_relevance(
     terms = TermMatcher(tuple(worth), language)
     if not len(terms):
         return None
-    worths: dict[tuple[str, ...], float] = {}
+    stated: dict[tuple[str, ...], float] = {}
     for name, value in worth.items():
         for phrase in TermMatcher((name,), language).phrases:
-            worths.setdefault(phrase, value)
+            stated.setdefault(phrase, value)
     strengths = [
-        worths[p] * phrase_strength(p) if worths[p] else HINT_STRENGTH for p in terms.phrases
+        stated[p] * phrase_strength(p) if stated[p] else HINT_STRENGTH for p in terms.phrases
     ]
     named = (*keywords, *(c.name for c in concepts if c.distance <= 0))
-    count = len(TermMatcher(named, language)) or len(terms)
+    count: float = len(TermMatcher(named, language)) or len(terms)
+    if len(worths) == len(terms):
+        strengths = [s * worth for s, worth in zip(strengths, worths, strict=True)]
+        count *= sum(worths) / len(worths)
     return Relevance(terms, strengths, 1 + 1 / max(count, 1), _SHORT)
+
+
+def term_worths(
+    count: int, pages: Sequence[TermCount], good: Iterable[TermCount]
+) -> tuple[float, ...]:
+    """How much each of so many terms tells of the topic: rare among these pages, and frequent on
+    good ones.
+
+    Between 0 and 1, the best term has 1. (): no term stands on a good page, so nothing is known.
+    Of a description, *bird* tells more than *eat*, which stands on every page about animals."""
+    pages_with, frequency = [0] * count, [0.0] * count
+    for page in pages:
+        for number in page.terms:
+            pages_with[number] += 1
+    for page in good:
+        for number, n in page.terms.items():
+            frequency[number] += n / (n + _TYPICAL_COUNT)
+    if not any(frequency):
+        return ()
+    worths = [
+        (log((1 + len(pages)) / (1 + within)) + _LEAST_WORTH) * (often + _LEAST_WORTH)
+        for within, often in zip(pages_with, frequency, strict=True)
+    ]
+    return tuple(round(worth / max(worths), 6) for worth in worths)

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import islice
 from math import log, sqrt
 from typing import Any, NamedTuple
 
@@ -99,7 +100,9 @@ class Lexicon:
     def to_rows(self, texts: Sequence[str]) -> SparseRows:
         """A vector of length 1 for each text; zeros where no word is known."""
         if len(texts) == 1 and len(texts[0]) > _LONG:
-            places, counts = _place_counts(texts[0], self._place_of_stem, self.language)
+            places, counts = _place_counts(
+                stem_counts(texts[0], self.language), self._place_of_stem
+            )
             numbers = np.zeros(len(places), dtype=np.int64)
         else:
             numbers, places, counts = count_places(texts, self._places, self.language)
@@ -138,15 +141,18 @@ class GrowingPlaces(StemPlaces):
         return self._of_stem.setdefault(stem, len(self._of_stem))
 
 
-def fit_lexicon(texts: Sequence[str], language: str = "en") -> tuple[Lexicon, SparseRows]:
-    """The lexicon of these texts, and their vectors."""
-    stems: dict[str, int] = {}
-    found = []
-    for text in texts:
-        for stem in stem_counts(text, language)[0]:
-            if stem not in stems and len(stems) < _LARGEST:
-                stems[stem] = len(stems)
-        found.append(_place_counts(text, stems, language))
+def fit_lexicon(
+    texts: Sequence[str], language: str = "en", least: int = 1, *, digits: bool = True
+) -> tuple[Lexicon, SparseRows]:
+    """The lexicon of these texts, and their vectors. ``least``: texts that contain a term; what
+    stands in fewer is left out, and so are numbers without ``digits``."""
+    read = [stem_counts(text, language) for text in texts]
+    seen = Counter(stem for stems, _ in read for stem in stems)
+    chosen = (
+        stem for stem, times in seen.items() if times >= least and (digits or not stem.isdigit())
+    )
+    stems = {stem: place for place, stem in enumerate(islice(chosen, _LARGEST))}
+    found = [_place_counts(counted, stems) for counted in read]
     numbers = np.repeat(np.arange(len(texts)), [len(places) for places, _ in found])
     places = _join_arrays([places for places, _ in found])
     counts = _join_arrays([counts for _, counts in found])
@@ -177,9 +183,11 @@ def _stem_lookup(language: str) -> BoundedMemo[str]:
     return BoundedMemo(lambda word: "" if word in stops else stems[word], _MEMO)
 
 
-def _place_counts(text: str, places: dict[str, int], language: str) -> tuple[Ints, Ints]:
+def _place_counts(
+    counted: tuple[tuple[str, ...], Ints], places: dict[str, int]
+) -> tuple[Ints, Ints]:
     """Places of the terms of a text in ascending order, and how often each occurs."""
-    stems, counts = stem_counts(text, language)
+    stems, counts = counted
     found = np.array([places.get(stem, UNKNOWN_PLACE) for stem in stems], dtype=np.int64)
     known = np.flatnonzero(found >= 0)
     order = known[np.argsort(found[known])]

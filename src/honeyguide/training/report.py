@@ -4,10 +4,10 @@ charts, and its card in Markdown."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,8 @@ Ints = NDArray[np.signedinteger[Any]]
 _BIN_COUNT = 10
 
 
-class CategoryFigures(NamedTuple):
+@dataclass(frozen=True)
+class CategoryFigures:
     """How well one category is recognised."""
 
     category: str
@@ -30,7 +31,8 @@ class CategoryFigures(NamedTuple):
     documents: int
 
 
-class CalibrationBin(NamedTuple):
+@dataclass(frozen=True)
+class CalibrationBin:
     """Documents with similar confidence."""
 
     sure: float
@@ -53,13 +55,6 @@ class ModelFigures:
     confusion: tuple[tuple[int, ...], ...]
     """Row: the true category; column: the predicted one."""
     bins: tuple[CalibrationBin, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        found = asdict(self)
-        found["each"] = [one._asdict() for one in self.each]
-        found["bins"] = [one._asdict() for one in self.bins]
-        return found
 
 
 def measure_figures(
@@ -239,7 +234,7 @@ def html_report(card: Mapping[str, Any], figures: Mapping[str, ModelFigures]) ->
         f"<p>{escape(_card_summary(card))}</p>",
     ]
     if len(figures) > 1:
-        out += ["<h2>Kinds compared</h2>", _kinds_table(figures)]
+        out += ["<h2>Kinds compared</h2>", _html_table(_KIND_COLUMNS, _kind_rows(figures))]
     for number, (kind, found) in enumerate(figures.items()):
         chosen = " (chosen)" if len(figures) > 1 and not number else ""
         out.append(f"<h2>{escape(kind)}{chosen}</h2>")
@@ -248,7 +243,7 @@ def html_report(card: Mapping[str, Any], figures: Mapping[str, ModelFigures]) ->
             f"macro-F1 {found.macro_f1:.4f}, "
             f"calibration error (ECE) {found.calibration_error:.4f}.</p>"
         )
-        out += [confusion_svg(found), _ROWS, _categories_table(found)]
+        out += [confusion_svg(found), _ROWS, _html_table(_CATEGORY_COLUMNS, _category_rows(found))]
         out += [reliability_svg(found.bins), _BINS_NOTE]
     if not figures:
         out.append("<p>No cross-validation was made, so the quality of this model is unknown.</p>")
@@ -273,8 +268,7 @@ def card_text(card: Mapping[str, Any], found: ModelFigures | None) -> str:
     out.append(f"| command | {_markdown_code(card['command'])} |")
     out += ["", "## Training data", ""]
     out += _markdown_rows({"source": card["source"], "documents": sum(card["categories"].values())})
-    out += ["", "| category | documents |", "|---|--:|"]
-    out += [f"| {_escape_markdown(name)} | {size} |" for name, size in card["categories"].items()]
+    out += ["", *_markdown_table(("category", "documents"), card["categories"].items())]
     out += ["", *(f"- {_escape_markdown(note)}" for note in card["notes"])]
     out += ["", "## Evaluation", ""]
     if found is None:
@@ -285,13 +279,7 @@ def card_text(card: Mapping[str, Any], found: ModelFigures | None) -> str:
             f"(deviation over folds {found.deviation:.4f}), macro-F1 {found.macro_f1:.4f}, "
             f"calibration error {found.calibration_error:.4f}. Pictures: [report](report.html).",
             "",
-            "| category | precision | recall | F1 | documents |",
-            "|---|--:|--:|--:|--:|",
-        ]
-        out += [
-            f"| {_escape_markdown(e.category)} | {e.precision:.3f} | {e.recall:.3f} | {e.f1:.3f} | "
-            f"{e.documents} |"
-            for e in found.each
+            *_markdown_table(_CATEGORY_COLUMNS, _category_rows(found)),
         ]
     out += ["", "## Limits", "", *(f"- {limit}" for limit in LIMITS)]
     return "\n".join(out) + "\n"
@@ -304,26 +292,33 @@ def _card_summary(card: Mapping[str, Any]) -> str:
     )
 
 
-def _kinds_table(figures: Mapping[str, ModelFigures]) -> str:
-    rows = [
-        f"<tr><td>{escape(kind)}</td><td>{f.accuracy:.4f}</td><td>{f.macro_f1:.4f}</td>"
-        f"<td>{f.calibration_error:.4f}</td></tr>"
+_KIND_COLUMNS = ("kind", "accuracy", "macro-F1", "ECE")
+_CATEGORY_COLUMNS = ("category", "precision", "recall", "F1", "documents")
+
+
+def _kind_rows(figures: Mapping[str, ModelFigures]) -> list[list[str]]:
+    return [
+        [kind, *(f"{value:.4f}" for value in (f.accuracy, f.macro_f1, f.calibration_error))]
         for kind, f in figures.items()
     ]
-    head = "<tr><th>kind</th><th>accuracy</th><th>macro-F1</th><th>ECE</th></tr>"
-    return f"<table>{head}{''.join(rows)}</table>"
 
 
-def _categories_table(found: ModelFigures) -> str:
-    rows = [
-        f"<tr><td>{escape(e.category)}</td><td>{e.precision:.3f}</td><td>{e.recall:.3f}</td>"
-        f"<td>{e.f1:.3f}</td><td>{e.documents}</td></tr>"
+def _category_rows(found: ModelFigures) -> list[list[str]]:
+    return [
+        [e.category, f"{e.precision:.3f}", f"{e.recall:.3f}", f"{e.f1:.3f}", str(e.documents)]
         for e in found.each
     ]
-    head = (
-        "<tr><th>category</th><th>precision</th><th>recall</th><th>F1</th><th>documents</th></tr>"
-    )
-    return f"<table>{head}{''.join(rows)}</table>"
+
+
+def _html_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+    cells = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)
+    return f"<table><tr>{head}</tr>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
+
+
+def _markdown_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+    lines = (f"| {' | '.join(map(_escape_markdown, row))} |" for row in rows)
+    return [f"| {' | '.join(columns)} |", "|---" + "|--:" * (len(columns) - 1) + "|", *lines]
 
 
 def _notes_list(notes: Sequence[str]) -> str:

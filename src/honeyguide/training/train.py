@@ -273,7 +273,7 @@ def _model_card(
         "size": model_size(model),
         "folds": request.folds,
         "seed": request.options.seed,
-        "figures": {name: one.to_dict() for name, one in found.items()},
+        "figures": {name: asdict(one) for name, one in found.items()},
         "notes": list(corpus.notes),
         "licence": visible_text(request.licence),
         "command": visible_text(request.command),

@@ -70,7 +70,9 @@ async def open_watch(
     agent, name = make_user_agent(settings.fetch.contact, __version__), folder.name
     async with AsyncExitStack() as closing:
         store = closing.enter_context(Store.open(folder, "crawl", settings.store, clock))
-        store.set_threshold(settings.topic.threshold)
+        if not settings.topic.keep:
+            with store.transaction():
+                store.set_threshold(settings.topic.threshold)
         network = fetcher or CurlFetcher(
             settings.fetch, user_agent=agent, archives=settings.store.warc
         )
@@ -90,8 +92,7 @@ async def open_watch(
             schedule.spent(clock())
 
         rules = [rule for rule, _ in channels]
-        threshold = settings.topic.threshold
-        book = RevisitState(store, settings.watch, priors, rules, threshold, clock, relevance)
+        book = RevisitState(store, settings.watch, priors, rules, clock, relevance)
         flow = RevisitFlow(
             network,
             PolitenessGate(robots, politeness, lab=bool(settings.fetch.lab), began=now),
@@ -117,7 +118,6 @@ def budget_of(settings: Settings) -> WatchBudget:
     chosen = settings.watch
     return WatchBudget(
         per_hour=chosen.requests_per_hour,
-        host_rest_s=0.0,  # the flow knows better how long a host rests
         shortest_s=chosen.min_interval_s,
         longest_s=chosen.max_interval_days * DAY,
         value=chosen.objective,
@@ -138,7 +138,21 @@ def channels_of(
             label = f"{label} {number + 1}"
         same = {f.name for f in fields(NotifyRule)} & {f.name for f in fields(NotifySettings)}
         rule = NotifyRule(label, **{key: getattr(chosen, key) for key in same})
-        found.append((rule, _build_messenger(kind, to, chosen, rule, folder, store, name, out)))
+        messenger: Messenger
+        if kind == "stdout":
+            messenger = StreamMessenger(out)
+        elif kind == "webhook":
+            from honeyguide.watch.notify.webhook import Webhook  # it loads HTTP and TLS
+
+            secret = _resolve_env(chosen.secret, "notify.secret") if chosen.secret else ""
+            messenger = Webhook(to, secret)
+        elif kind == "apprise":
+            messenger = AppriseMessenger(to.partition(":")[2])
+        else:
+            path = folder / f"changes.{kind}"
+            header = FeedHeader(f"{name}: changes", path.resolve().as_uri())
+            messenger = FeedFile(path, header, partial(_recent_changes, store, rule), kind == "rss")
+        found.append((rule, messenger))
     return found
 
 
@@ -156,36 +170,10 @@ def _channel_kind(to: str, where: str) -> str:
     )
 
 
-def _build_messenger(
-    kind: str,
-    to: str,
-    chosen: NotifySettings,
-    rule: NotifyRule,
-    folder: Path,
-    store: Store,
-    name: str,
-    out: TextIO,
-) -> Messenger:
-    if kind == "stdout":
-        return StreamMessenger(out)
-    if kind == "webhook":
-        from honeyguide.watch.notify.webhook import Webhook  # it loads HTTP and TLS
-
-        return Webhook(to, _resolve_env(chosen.secret, "notify.secret") if chosen.secret else "")
-    if kind == "apprise":
-        return AppriseMessenger(to.partition(":")[2])
-
-    def recent_changes() -> list[Change]:
-        found = (row.change for row in store.changes.iter_newest(limit=_FEED_SCAN))
-        return list(islice((change for change in found if is_wanted(rule, change)), _FEED_CHANGES))
-
-    path = folder / f"changes.{kind}"
-    return FeedFile(
-        path,
-        FeedHeader(f"{name}: changes", path.resolve().as_uri()),
-        recent_changes,
-        kind,  # type: ignore[arg-type]
-    )
+def _recent_changes(store: Store, rule: NotifyRule) -> list[Change]:
+    """The newest that the rule's feed holds."""
+    found = (row.change for row in store.changes.iter_newest(limit=_FEED_SCAN))
+    return list(islice((change for change in found if is_wanted(rule, change)), _FEED_CHANGES))
 
 
 def _resolve_env(text: str, where: str) -> str:

@@ -70,45 +70,115 @@ class ScheduleUpdate(NamedTuple):
     """Whether the page was seen; otherwise it is tried again."""
     retry_in_s: float = 0.0
     """Seconds until it is tried again."""
-    asked: bool = True
     moved: Url | None = None
     """Where it is now."""
     look_again: bool = False
     """A second look will tell whether it changed."""
 
 
-def record_unchanged(
-    row: WatchedRow,
-    outcome: RevisitOutcome[RevisitComparison],
-    prior: Belief,
-    was: ChangeKind | None,
-) -> RevisitRecord:
-    memory = VolatileMemory.from_json(row.masks)
-    rested = observe_unchanged(memory)
-    row = _mark_answered(row, outcome)._replace(
-        rate=_updated_belief(row, prior, outcome, 0.0),
-        masks=row.masks if rested is memory else rested.to_json(),
-    )
-    return RevisitRecord(
-        row,
-        confirmed_by=outcome.response,
-        change=_health_change(row, outcome, health_news(was, None)),
-    )
+class VisitedPage(NamedTuple):
+    """A page of the list that was visited, and what was known of it."""
 
+    row: WatchedRow
+    outcome: RevisitOutcome[RevisitComparison]
+    prior: Belief
+    was: ChangeKind | None
+    """What was the matter with it."""
 
-def record_first(
-    row: WatchedRow, outcome: RevisitOutcome[RevisitComparison], prior: Belief
-) -> RevisitRecord:
-    """The version that later ones are compared with."""
-    belief = initial_belief(prior, now=outcome.at, modified=parse_last_modified(outcome.modified))
-    return RevisitRecord(_mark_answered(row, outcome)._replace(rate=belief), body=outcome.response)
+    def record_unchanged(self) -> RevisitRecord:
+        memory = VolatileMemory.from_json(self.row.masks)
+        rested = observe_unchanged(memory)
+        row = self._answered_row()._replace(
+            rate=self._updated_belief(0.0),
+            masks=self.row.masks if rested is memory else rested.to_json(),
+        )
+        change = self._health_change(health_news(self.was, None))
+        return RevisitRecord(row, confirmed_by=self.outcome.response, change=change)
 
+    def record_first(self) -> RevisitRecord:
+        """The version that later ones are compared with."""
+        at, modified = self.outcome.at, parse_last_modified(self.outcome.modified)
+        belief = initial_belief(self.prior, now=at, modified=modified)
+        row = self._answered_row()._replace(rate=belief)
+        return RevisitRecord(row, body=self.outcome.response)
 
-def record_held(
-    row: WatchedRow, outcome: RevisitOutcome[RevisitComparison], held: HeldChange
-) -> RevisitRecord:
-    """Kept, and looked at again at once: what differs then differs always."""
-    return RevisitRecord(_mark_answered(row, outcome), body=outcome.response, held=held)
+    def record_held(self, held: HeldChange) -> RevisitRecord:
+        """Kept, and looked at again at once: what differs then differs always."""
+        return RevisitRecord(self._answered_row(), body=self.outcome.response, held=held)
+
+    def record_changed(self, seen: RevisitComparison) -> RevisitRecord:
+        change = seen.change
+        weight = change_weight(change)
+        row = self._answered_row()._replace(
+            rate=self._updated_belief(weight), masks=seen.memory.to_json()
+        )
+        if weight:
+            row = row._replace(changes=row.changes + 1, changed=self.outcome.at)
+        if (back := health_news(self.was, None)) is not None:
+            kinds = change.kinds if change is not None else ()
+            made = change or Change(row.url, self.outcome.at, ())
+            change = replace(made, kinds=(back.kind, *kinds), detail=back.detail)
+        return RevisitRecord(row, body=self.outcome.response, change=change)
+
+    def record_problem(self, finding: HealthFinding, gone_after: int) -> RevisitRecord:
+        """What came is not the page: it is gone, it moved, somebody is in the way."""
+        row, at = self.row, self.outcome.at
+        row = row._replace(visited=at, visits=row.visits + 1, failures=row.failures + 1)
+        gone = finding.kind in ("gone", "soft_404", "moved")
+        if gone and row.failures < _CONFIRM_VISITS:
+            return RevisitRecord(row)  # a site that is being mended answers so, too
+        if finding.kind == "moved":
+            row = row._replace(note=f"moved to {finding.detail}")
+        elif gone and row.failures >= gone_after:
+            row = row._replace(state="gone")
+        change = self._health_change(health_news(self.was, finding))
+        return RevisitRecord(row, change=change, problem=finding.kind)
+
+    def record_failed(self) -> RevisitRecord:
+        """No answer, or none that says anything about the page. It is reported if it lasts."""
+        row, outcome = self.row, self.outcome
+        failure = outcome.failure
+        asked = outcome.status > 0 or (failure is not None and failure.kind != "robots")
+        row = row._replace(
+            visited=outcome.at if asked else row.visited,
+            visits=row.visits + asked,
+            failures=row.failures + asked,
+        )
+        lost = row.succeeded is not None and outcome.at - row.succeeded > _LOST_S
+        if not lost or row.failures < _CONFIRM_VISITS or self.was is not None:
+            return RevisitRecord(row)
+        why = str(outcome.status) if failure is None else failure.kind
+        finding = HealthFinding("blocked", f"not seen for {_LOST_S / DAY:.0f} days: {why}")
+        return RevisitRecord(row, change=self._health_change(finding), problem="blocked")
+
+    def _answered_row(self) -> WatchedRow:
+        outcome = self.outcome
+        return self.row._replace(
+            visited=outcome.at,
+            succeeded=outcome.at,
+            visits=self.row.visits + 1,
+            failures=0,
+            # A validator that stayed while the body changed is worse than none.
+            etag="" if outcome.validator_lied else outcome.etag,
+            modified="" if outcome.validator_lied else outcome.modified,
+            digest=outcome.digest,
+        )
+
+    def _updated_belief(self, weight: float) -> Belief:
+        row, prior, outcome = self.row, self.prior, self.outcome
+        if row.succeeded is None:
+            return row.rate or prior
+        return update_belief(
+            row.rate or prior, prior, last=row.succeeded, now=outcome.at, changed=weight,
+            modified=parse_last_modified(outcome.modified),
+        )  # fmt: skip
+
+    def _health_change(self, finding: HealthFinding | None) -> Change | None:
+        if finding is None:
+            return None
+        # Nothing on it can be weighed: that the page is not what it was is all that matters.
+        kinds, since = (finding.kind,), self.row.succeeded or 0.0
+        return Change(self.row.url, self.outcome.at, kinds, 1.0, since, detail=finding.detail)
 
 
 def record_released(
@@ -128,66 +198,6 @@ def record_released(
     if weight:
         row = row._replace(changes=row.changes + 1, changed=new.at)
     return RevisitRecord(row, change=change, versions=(held.old, new.number))
-
-
-def record_changed(
-    row: WatchedRow,
-    outcome: RevisitOutcome[RevisitComparison],
-    seen: RevisitComparison,
-    prior: Belief,
-    was: ChangeKind | None,
-) -> RevisitRecord:
-    change = seen.change
-    weight = change_weight(change)
-    row = _mark_answered(row, outcome)._replace(
-        rate=_updated_belief(row, prior, outcome, weight), masks=seen.memory.to_json()
-    )
-    if weight:
-        row = row._replace(changes=row.changes + 1, changed=outcome.at)
-    if (back := health_news(was, None)) is not None:
-        kinds = change.kinds if change is not None else ()
-        made = change or Change(row.url, outcome.at, ())
-        change = replace(made, kinds=(back.kind, *kinds), detail=back.detail)
-    return RevisitRecord(row, body=outcome.response, change=change)
-
-
-def record_problem(
-    row: WatchedRow,
-    outcome: RevisitOutcome[RevisitComparison],
-    finding: HealthFinding,
-    was: ChangeKind | None,
-    gone_after: int,
-) -> RevisitRecord:
-    """What came is not the page: it is gone, it moved, somebody is in the way."""
-    row = row._replace(visited=outcome.at, visits=row.visits + 1, failures=row.failures + 1)
-    gone = finding.kind in ("gone", "soft_404", "moved")
-    if gone and row.failures < _CONFIRM_VISITS:
-        return RevisitRecord(row)  # a site that is being mended answers so, too
-    if finding.kind == "moved":
-        row = row._replace(note=f"moved to {finding.detail}")
-    elif gone and row.failures >= gone_after:
-        row = row._replace(state="gone")
-    return RevisitRecord(
-        row, change=_health_change(row, outcome, health_news(was, finding)), problem=finding.kind
-    )
-
-
-def record_failed(
-    row: WatchedRow, outcome: RevisitOutcome[RevisitComparison], was: ChangeKind | None
-) -> RevisitRecord:
-    """No answer, or none that says anything about the page. It is reported if it lasts."""
-    asked = outcome.status > 0 or (outcome.failure is not None and outcome.failure.kind != "robots")
-    row = row._replace(
-        visited=outcome.at if asked else row.visited,
-        visits=row.visits + asked,
-        failures=row.failures + asked,
-    )
-    lost = row.succeeded is not None and outcome.at - row.succeeded > _LOST_S
-    if not lost or row.failures < _CONFIRM_VISITS or was is not None:
-        return RevisitRecord(row)
-    why = str(outcome.status) if outcome.failure is None else outcome.failure.kind
-    finding = HealthFinding("blocked", f"not seen for {_LOST_S / DAY:.0f} days: {why}")
-    return RevisitRecord(row, change=_health_change(row, outcome, finding), problem="blocked")
 
 
 def retry_delay(row: WatchedRow, outcome: RevisitOutcome[RevisitComparison]) -> float:
@@ -216,40 +226,6 @@ def parse_last_modified(modified: str) -> float | None:
         return parsedate_to_datetime(modified).timestamp()
     except (ValueError, TypeError, OverflowError, IndexError):
         return None
-
-
-def _mark_answered(row: WatchedRow, outcome: RevisitOutcome[RevisitComparison]) -> WatchedRow:
-    return row._replace(
-        visited=outcome.at,
-        succeeded=outcome.at,
-        visits=row.visits + 1,
-        failures=0,
-        # A validator that stayed while the body changed is worse than none.
-        etag="" if outcome.validator_lied else outcome.etag,
-        modified="" if outcome.validator_lied else outcome.modified,
-        digest=outcome.digest,
-    )
-
-
-def _updated_belief(
-    row: WatchedRow, prior: Belief, outcome: RevisitOutcome[RevisitComparison], weight: float
-) -> Belief:
-    if row.succeeded is None:
-        return row.rate or prior
-    return update_belief(
-        row.rate or prior, prior, last=row.succeeded, now=outcome.at, changed=weight,
-        modified=parse_last_modified(outcome.modified),
-    )  # fmt: skip
-
-
-def _health_change(
-    row: WatchedRow, outcome: RevisitOutcome[RevisitComparison], finding: HealthFinding | None
-) -> Change | None:
-    if finding is None:
-        return None
-    # Nothing on it can be weighed: that the page is not what it was is all that matters.
-    kinds, since = (finding.kind,), row.succeeded or 0.0
-    return Change(row.url, outcome.at, kinds, 1.0, since, detail=finding.detail)
 
 
 def schedule_page(schedule: Schedule, row: WatchedRow, belief: Belief, now: float) -> None:

@@ -15,7 +15,8 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterable, Callable
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass, field, replace
 from logging import getLogger
 from random import Random
 from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast
@@ -142,48 +143,39 @@ def classify_response(
 # -- The flow --
 
 
+@dataclass
 class RevisitFlow(Generic[Old, Found]):
     """One shard's revisits. The paper's second and third step are ``old(page)`` and
     ``compare(old, page, response)``; both are called in the event loop.
     """
 
-    def __init__(
-        self,
-        fetcher: Fetcher,
-        politeness: PolitenessGate,
-        old: Callable[[DuePage], Old],
-        compare: Callable[[Old, DuePage, Response], Found],
-        *,
-        fetchers: FetchConcurrency | None = None,
-        per_host: int = 1,
-        per_site: int = 4,
-        held_mb: float = 64.0,
-        patience_s: float = 60.0,
-        deadline_s: float = 120.0,
-        audit: float = AUDIT_SHARE,
-        on_robots: Callable[[RobotsEntry], None] | None = None,
-        clock: Callable[[], float] = time.time,
-        random: Random | None = None,
-    ) -> None:
-        """``on_robots`` gets each robots.txt that was read. The pages of a host that must not
-        be asked for longer than ``patience_s`` come out as ``later``. ``deadline_s`` is for one
-        request; the fetcher's own limits are shorter."""
-        self._fetchers = fetchers or FetchConcurrency()
-        self._most_held = max(1, int(held_mb * 1_000_000))
-        self._patience = patience_s
-        self._clock = clock
+    fetcher: Fetcher
+    politeness: PolitenessGate
+    old: Callable[[DuePage], Old]
+    compare: Callable[[Old, DuePage, Response], Found]
+    _: KW_ONLY
+    fetchers: FetchConcurrency = field(default_factory=FetchConcurrency)
+    per_host: int = 1
+    per_site: int = 4
+    held_mb: float = 64.0
+    patience_s: float = 60.0
+    """The pages of a host that must not be asked for longer come out as ``later``."""
+    deadline_s: float = 120.0
+    """For one request; the fetcher's own limits are shorter."""
+    audit: float = AUDIT_SHARE
+    on_robots: Callable[[RobotsEntry], None] | None = None
+    """Gets each robots.txt that was read."""
+    clock: Callable[[], float] = time.time
+    random: Random = field(default_factory=Random)
+
+    def __post_init__(self) -> None:
+        self._most_held = max(1, int(self.held_mb * 1_000_000))
         self.host_queues: HostQueues[DuePage] = HostQueues(
-            domain_of, per_host=per_host, per_site=per_site
+            domain_of, per_host=self.per_host, per_site=self.per_site
         )
-        self._old = old
-        self._compare = compare
-        self._fetcher = fetcher
-        self._politeness = politeness
-        self._random = random or Random()
-        self._on_robots = on_robots
-        self._audit = audit
-        self._deadline = deadline_s
-        self._robots = RobotsFetcher(politeness, self.host_queues, self._fetch_in_time, clock)
+        self._robots = RobotsFetcher(
+            self.politeness, self.host_queues, self._fetch_in_time, self.clock
+        )
         self.under_way: set[asyncio.Task[None]] = set()
         self._ready: deque[RevisitOutcome[Found]] = deque()
         self._woken = asyncio.Event()
@@ -254,7 +246,7 @@ class RevisitFlow(Generic[Old, Found]):
     # -- fetch -------------------------------------------------------------------------------
 
     def _start_visits(self) -> None:
-        now = self._clock()
+        now = self.clock()
         while self._has_room() and (taken := self.host_queues.next_page(now)) is not None:
             self.held_bytes += taken[1].size or _EXPECTED_BYTES
             task = asyncio.create_task(self._visit_page(*taken))
@@ -266,7 +258,7 @@ class RevisitFlow(Generic[Old, Found]):
 
     def _has_room(self) -> bool:
         """For one more fetch, and for what those under way will bring."""
-        if len(self.under_way) >= self._fetchers.limit or len(self._ready) >= _MAX_READY:
+        if len(self.under_way) >= self.fetchers.limit or len(self._ready) >= _MAX_READY:
             return False
         return self.held_bytes < self._most_held
 
@@ -275,14 +267,14 @@ class RevisitFlow(Generic[Old, Found]):
         try:
             outcome, rest = await self._request_page(name, page)
         finally:
-            now = self._clock()
+            now = self.clock()
             self.held_bytes -= page.size or _EXPECTED_BYTES
             self.host_queues.release_host(name, now, rest)
         if outcome is not None:
             self._take_outcome(name, outcome)
         elif not self._stopped:
             self.host_queues.add(name, page, front=True)
-        if rest > self._patience:
+        if rest > self.patience_s:
             why = Failure("status", "its host must not be requested for a long time", final=False)
             for other in self.host_queues.empty_host(name):
                 self._ready.append(
@@ -292,7 +284,7 @@ class RevisitFlow(Generic[Old, Found]):
     def _take_outcome(self, name: str, outcome: RevisitOutcome[Any]) -> None:
         """Most are done with here; what changed is compared first."""
         if outcome.status:
-            self._fetchers.record_answer(name, outcome.elapsed, len(self.under_way), self._clock())
+            self.fetchers.record_answer(name, outcome.elapsed, len(self.under_way), self.clock())
         self.held_bytes += outcome.size
         if outcome.state == "changed" and outcome.response is not None:
             self._take_changed(outcome, outcome.response)
@@ -301,7 +293,7 @@ class RevisitFlow(Generic[Old, Found]):
 
     def _take_changed(self, outcome: RevisitOutcome[Any], response: Response) -> None:
         try:
-            found = self._compare(self._old(outcome.page), outcome.page, response)
+            found = self.compare(self.old(outcome.page), outcome.page, response)
         except Exception as error:  # noqa: BLE001 - a bug of ours on one page
             self._finish_comparison(outcome, error)
         else:
@@ -335,13 +327,13 @@ class RevisitFlow(Generic[Old, Found]):
     # -- one request -------------------------------------------------------------------------
 
     async def _request_page(self, name: str, page: DuePage) -> RevisitStep:
-        permit = self._politeness.check_permit(page.url, self._clock())
+        permit = self.politeness.check_permit(page.url, self.clock())
         if permit.answer == "ask":
             return await self._fetch_robots(name, page)
         if permit.answer != "go":
             return self._held_step(page, permit)
         conditional = bool(page.digest and (page.etag or page.modified))
-        audited = conditional and self._random.random() < self._audit
+        audited = conditional and self.random.random() < self.audit
         if conditional and not audited:
             request = Request(page.url, etag=page.etag, modified=page.modified)
         else:
@@ -350,7 +342,7 @@ class RevisitFlow(Generic[Old, Found]):
             response = await self._fetch_in_time(request)
         except FetchError as error:
             return self._failed_step(name, page, error, permit.rules)
-        streak = self._politeness.streaks.record_status(name, response.status)
+        streak = self.politeness.streaks.record_status(name, response.status)
         rest = self._delay_after(name, response.status, streak, permit.rules, response)
         return RevisitStep(
             classify_response(page, response, audited, conditional and not audited), rest
@@ -359,20 +351,20 @@ class RevisitFlow(Generic[Old, Found]):
     async def _fetch_in_time(self, request: Request) -> Response:
         """Whatever the fetcher does, a page that never comes must not hold its host up."""
         try:
-            async with asyncio.timeout(self._deadline):
-                return await self._fetcher.fetch(request)
+            async with asyncio.timeout(self.deadline_s):
+                return await self.fetcher.fetch(request)
         except TimeoutError:
-            detail = f"no result in {self._deadline:g} s"
+            detail = f"no result in {self.deadline_s:g} s"
             raise FetchTimeout(request.url, detail) from None
 
     def _failed_step(
         self, name: str, page: DuePage, error: FetchError, rules: RobotsRules
     ) -> RevisitStep:
-        self._fetchers.record_loss(name, error.kind)
+        self.fetchers.record_loss(name, error.kind)
         failure = Failure(cast("FailureKind", error.kind), error.detail, final=False)
-        streak = self._politeness.streaks.record_failure(name, error.kind)
+        streak = self.politeness.streaks.record_failure(name, error.kind)
         rest = self._delay_after(name, error.kind, streak, rules)
-        return RevisitStep(RevisitOutcome(page, "failed", self._clock(), failure=failure), rest)
+        return RevisitStep(RevisitOutcome(page, "failed", self.clock(), failure=failure), rest)
 
     def _delay_after(
         self,
@@ -384,18 +376,18 @@ class RevisitFlow(Generic[Old, Found]):
     ) -> float:
         """Seconds the host rests, with what it earned by failing."""
         elapsed, asked = (answer.elapsed, answer.header("retry-after")) if answer else (0.0, "")
-        plan = decide_retry(outcome, tries=1, streak=streak, retry_after=asked, now=self._clock())
-        return self._politeness.delay_after(name, elapsed, rules) + plan.host_delay
+        plan = decide_retry(outcome, tries=1, streak=streak, retry_after=asked, now=self.clock())
+        return self.politeness.delay_after(name, elapsed, rules) + plan.host_delay
 
     def _held_step(self, page: DuePage, permit: Permit) -> RevisitStep:
         """Not now, or never: nothing was asked of the host, so it need not rest."""
-        now = self._clock()
+        now = self.clock()
         if permit.answer == "forbidden":
             return RevisitStep(
                 RevisitOutcome(page, "failed", now, failure=Failure("robots", permit.why))
             )
         until = permit.rules.expires if permit.answer == "unavailable" else permit.until
-        if until - now <= self._patience:
+        if until - now <= self.patience_s:
             return RevisitStep(rest=max(0.0, until - now))
         failure = Failure("robots", permit.why, final=False)
         return RevisitStep(RevisitOutcome(page, "later", now, failure=failure, retry_at=until))
@@ -405,8 +397,8 @@ class RevisitFlow(Generic[Old, Found]):
         step = await self._robots.fetch_robots(page.url)
         if step.failure is not None:
             return self._failed_step(name, page, step.failure, NO_RULES)
-        if step.entry is not None and self._on_robots is not None:
-            self._on_robots(step.entry)
+        if step.entry is not None and self.on_robots is not None:
+            self.on_robots(step.entry)
         return RevisitStep(rest=step.delay_s)
 
     # -- waiting and ending ------------------------------------------------------------------
@@ -416,17 +408,15 @@ class RevisitFlow(Generic[Old, Found]):
 
     async def _sleep_until_woken(self) -> None:
         """Until something is done, or a host is rested."""
-        now, wake = self._clock(), None
-        if len(self.under_way) >= self._fetchers.limit:
-            wake = self._fetchers.grows_at(now)
+        now, wake = self.clock(), None
+        if len(self.under_way) >= self.fetchers.limit:
+            wake = self.fetchers.grows_at(now)
         if self._has_room():
             wake = self.host_queues.wake_at()
         pause = None if wake is None else max(0.001, wake - now)
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(pause):
                 await self._woken.wait()
-        except TimeoutError:
-            pass
 
     async def _abandon_visits(self, pump: asyncio.Task[None]) -> None:
         """Nobody takes any more; whatever is under way is given up."""

@@ -31,7 +31,7 @@ from honeyguide.watch.compare.revisit_comparison import (
 )
 from honeyguide.watch.compare.volatile import VolatileMemory, common_masks
 from honeyguide.watch.notify.delivery import NotifyRule, queue_change
-from honeyguide.watch.record import HeldChange, RevisitRecord, ScheduleUpdate
+from honeyguide.watch.record import HeldChange, RevisitRecord, ScheduleUpdate, VisitedPage
 from honeyguide.watch.revisit_flow import DuePage, RevisitOutcome
 from honeyguide.watch.schedule.change_rate import Belief, RatePriors
 
@@ -66,7 +66,6 @@ class RevisitState:
     settings: WatchSettings
     priors: RatePriors
     rules: Sequence[NotifyRule]
-    threshold: float
     """What makes a page relevant."""
     clock: Callable[[], float]
     relevance: RelevanceFunction | None = None
@@ -151,40 +150,35 @@ class RevisitState:
         finding = seen.finding if seen is not None else None
         if outcome.state == "aside" and response is not None:
             finding = check_health(response)
+        page = VisitedPage(row, outcome, self.priors.prior_for(row.url), self._known_problem(row))
         if finding is not None:
-            was = self._known_problem(row)
-            made = record.record_problem(row, outcome, finding, was, self.settings.gone_after)
+            made = page.record_problem(finding, self.settings.gone_after)
             moved = Url(finding.detail) if made.problem == "moved" else None
             return made, ScheduleUpdate(False, record.retry_delay(made.row, outcome), moved=moved)
         if outcome.state == "unchanged" or seen is not None:
-            made = self._record_look(row, outcome, seen)
+            made = self._record_look(page, seen)
             return made, ScheduleUpdate(True, look_again=made.held is not None)
-        made = record.record_failed(row, outcome, self._known_problem(row))
-        asked = outcome.state != "later"
-        return made, ScheduleUpdate(False, record.retry_delay(made.row, outcome), asked)
+        made = page.record_failed()
+        return made, ScheduleUpdate(False, record.retry_delay(made.row, outcome))
 
-    def _record_look(
-        self,
-        row: WatchedRow,
-        outcome: RevisitOutcome[RevisitComparison],
-        seen: RevisitComparison | None,
-    ) -> RevisitRecord:
+    def _record_look(self, page: VisitedPage, seen: RevisitComparison | None) -> RevisitRecord:
         """The page was seen; without ``seen``, it is as it was."""
-        prior, was = self.priors.prior_for(row.url), self._known_problem(row)
+        row = page.row
         held = None if row.masks else self._held_change(row)
-        again = outcome.page.key == VisitPurpose.SECOND_LOOK
+        again = page.outcome.page.key == VisitPurpose.SECOND_LOOK
         if held is not None and (again or seen is None):
-            made = self._release_held(row, held, seen.memory if seen else VolatileMemory(), prior)
+            memory = seen.memory if seen else VolatileMemory()
+            made = self._release_held(row, held, memory, page.prior)
         elif again or seen is None:
-            made = record.record_unchanged(row, outcome, prior, was)
+            made = page.record_unchanged()
         elif not row.digest:
-            made = record.record_first(row, outcome, prior)
+            made = page.record_first()
         elif self._lacks_masks(row):
             latest = self.store.versions.latest_version(row.url)
             number = latest.number if latest is not None else 0
-            made = record.record_held(row, outcome, held or HeldChange(number, row.succeeded))
+            made = page.record_held(held or HeldChange(number, row.succeeded))
         else:
-            made = record.record_changed(row, outcome, seen, prior, was)
+            made = page.record_changed(seen)
         if made.row.masks != row.masks:
             self.sample_masks(row.url, VolatileMemory.from_json(made.row.masks))
         if made.row.rate:
@@ -243,14 +237,15 @@ class RevisitState:
         )
         score = visit.verdict.score if visit.verdict else 0.0
         with store.transaction():
-            store.append_visits([visit], self.threshold)
-            if score < self.threshold or visit.duplicate is not None or not room:
+            store.append_visits([visit])
+            if score < store.threshold or visit.duplicate is not None or not room:
                 return None
             store.watched.add_pages([url], "crawl", outcome.at)
             row = store.watched.find_row(url)
             if row is None or visit.response is None:
                 return None
-            made = record.record_first(row, outcome, self.priors.prior_for(url))
+            page_seen = VisitedPage(row, outcome, self.priors.prior_for(url), None)
+            made = page_seen.record_first()
             version = self._keep_version(url, visit.response, outcome.at)
             store.watched.save_rows([made.row])
             title = page.title[:_TITLE] if page else ""

@@ -9,14 +9,19 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
-from honeyguide.change import Block, Change, Snapshot
+from honeyguide.change import Change, Snapshot
 from honeyguide.errors import ConfigError
 from honeyguide.parse.blocks import read_snapshot
 from honeyguide.store.store import Store
 from honeyguide.store.versions import VersionRow
 from honeyguide.types import Url
 from honeyguide.watch.compare import page_change
-from honeyguide.watch.compare.block_matching import BlockMatching, BlockPair, match_blocks
+from honeyguide.watch.compare.block_matching import (
+    BlockMatching,
+    BlockPair,
+    equal_ends,
+    match_blocks,
+)
 from honeyguide.watch.compare.mask_names import data_mask
 from honeyguide.watch.compare.volatile import VolatileMemory
 
@@ -32,8 +37,7 @@ def diff_words(old: str, new: str) -> list[DiffPiece]:
     """Pieces that, without the added ones, read as the old text, and without the removed ones as
     the new, white space aside."""
     before, after = old[:_MAX_LETTERS].split(), new[:_MAX_LETTERS].split()
-    start = _common_prefix(before, after)
-    end = _common_prefix(before[start:][::-1], after[start:][::-1])
+    start, end = equal_ends(before, after)
     pieces: list[DiffPiece] = []
     _add_piece(pieces, "same", before[:start])
     gone, come = before[start : len(before) - end], after[start : len(after) - end]
@@ -70,12 +74,6 @@ def _add_piece(
         pieces[-1] = (what, f"{pieces[-1][1]} {text}")
     else:
         pieces.append((what, text))
-
-
-def _common_prefix(one: list[str], other: list[str]) -> int:
-    """How many words both begin with."""
-    most = min(len(one), len(other))
-    return next((at for at in range(most) if one[at] != other[at]), most)
 
 
 # -- Side by side --
@@ -163,16 +161,14 @@ def diff_side_by_side(found: VersionDiff) -> Iterator[BlockDiff]:
     """All blocks that differ in the order of the new version, with their neighbours, and the
     fields of the page's data at the end."""
     old, new = page_change.with_title(found.before), page_change.with_title(found.after)
-    matching = match_blocks(old, new)
-    yield from _with_neighbours(_align_blocks(old, new, matching, found.masks))
+    yield from _with_neighbours(_align_blocks(match_blocks(old, new), found.masks))
     for edit in found.change.edits if found.change else ():
         if edit.what == "data":
             yield BlockDiff("data", edit.path, edit.old, edit.new, mask=data_mask(edit.path))
 
 
-def _align_blocks(
-    old: tuple[Block, ...], new: tuple[Block, ...], matching: BlockMatching, masks: frozenset[str]
-) -> Iterator[BlockDiff]:
+def _align_blocks(matching: BlockMatching, masks: frozenset[str]) -> Iterator[BlockDiff]:
+    old, new = matching.old, matching.new
     pairs = {pair.new: pair for pair in matching.pairs if pair.new >= 0}
     moved = {pair.new for pair in matching.moved}
     gone: dict[int, list[BlockPair]] = {}
@@ -184,8 +180,8 @@ def _align_blocks(
             gone.setdefault(place, []).append(pair)
 
     def describe_mask(pair: BlockPair) -> tuple[bool, str]:
-        masked = bool(masks) and page_change.is_pair_masked(pair, old, new, matching, masks)
-        return masked, page_change.narrowest_mask(pair, old, new, matching)
+        masked = bool(masks) and page_change.is_pair_masked(pair, matching, masks)
+        return masked, page_change.narrowest_mask(pair, matching)
 
     for at in range(len(new) + 1):
         for pair in gone.get(at, ()):

@@ -41,25 +41,20 @@ _MAX_OFFERED = 100_000
 """Addresses that are known to have been offered."""
 
 
+@dataclass
 class DiscoveryQueue:
     """Links to pages that nobody has seen, the best first."""
 
-    def __init__(
-        self,
-        strategy: Strategy,
-        generation: int,
-        known: Callable[[Url], bool],
-        fits: Callable[[Url], bool],
-    ) -> None:
-        """``known``: visited or watched already; ``fits``: within the collection's scope."""
-        self._strategy = strategy
-        self._generation = generation
-        self.under_way: dict[Url, tuple[Link, float]] = {}
-        """Links that were taken, with their scores."""
-        self._known = known
-        self._fits = fits
-        self._heap: list[tuple[float, Url, Link]] = []
-        self._offered: dict[Url, None] = {}
+    strategy: Strategy
+    generation: int
+    known: Callable[[Url], bool]
+    """Visited or watched already."""
+    fits: Callable[[Url], bool]
+    """Within the collection's scope."""
+    under_way: dict[Url, tuple[Link, float]] = field(default_factory=dict)
+    """Links that were taken, with their scores."""
+    _heap: list[tuple[float, Url, Link]] = field(default_factory=list)
+    _offered: dict[Url, None] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self._heap)
@@ -80,7 +75,7 @@ class DiscoveryQueue:
             if link.url in added and self._is_new(link.url)
         }
         links = list(new.values())[:_PER_PAGE]
-        for link, score in zip(links, self._strategy.rank(links), strict=True):
+        for link, score in zip(links, self.strategy.rank(links), strict=True):
             self._offered[link.url] = None
             if score > 0:
                 heappush(self._heap, (-score, link.url, link))
@@ -105,9 +100,9 @@ class DiscoveryQueue:
         page = _read_page(response, link) if response and outcome.state == "changed" else None
         if page is None or not page.index:
             return None
-        verdict = self._strategy.judge(page)
+        verdict = self.strategy.judge(page)
         return Visit(
-            link, outcome.at, self._generation, score, score,
+            link, outcome.at, self.generation, score, score,
             response=response, page=page, verdict=verdict,
         )  # fmt: skip
 
@@ -129,7 +124,7 @@ class DiscoveryQueue:
                         heappush(self._heap, (-score, address, Link(address, page, *words)))
 
     def _is_new(self, url: Url) -> bool:
-        return url not in self._offered and self._fits(url) and not self._known(url)
+        return url not in self._offered and self.fits(url) and not self.known(url)
 
 
 def _read_page(response: Response, link: Link) -> Page | None:
@@ -324,7 +319,7 @@ class Watcher:
             if (due := self.state.due_page(url)) is not None:
                 return due
             if url in self.state.under_way:  # its second look takes long
-                self.schedule.failed(url, now, again=60.0, asked=False)
+                self.schedule.failed(url, now, again=60.0)
             else:
                 self.schedule.remove(url)
         return None
@@ -363,7 +358,7 @@ class Watcher:
             if plan.seen:
                 self.schedule.visited(url, now, rate=estimate_rate(row.rate))
             else:
-                self.schedule.failed(url, now, again=plan.retry_in_s, asked=plan.asked)
+                self.schedule.failed(url, now, again=plan.retry_in_s)
 
     def _take_discovery(self, outcome: RevisitOutcome[RevisitComparison]) -> None:
         """A link that nobody had followed: if it leads to a relevant page, that is news."""
@@ -406,7 +401,10 @@ class Watcher:
     def _enter_relevant(self, now: float) -> None:
         """New relevant pages enter the watch by themselves; those that people disown leave."""
         labels, room = self.labels(), max(self.settings.pages - len(self.schedule), 0)
-        found = list(islice(self.store.watched.pages_to_enter(self._last_entered, labels), room))
+        pages = self.store.watched.pages_to_enter(
+            self._last_entered, labels, threshold=self.store.threshold
+        )
+        found = list(islice(pages, room))
         with self.store.transaction():
             self.store.watched.add_pages((row.url for row in found), "crawl", now)
             for left in list(self.store.watched.pages_to_leave(labels)):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from honeyguide.lab.synthetic import text
@@ -249,13 +249,20 @@ class PageWriter:
     """Writes the pages of one web. Host and page are numbers."""
 
     def __init__(
-        self, plan: SyntheticPlan, dice: SeededRandom, ground: HostTopology, roads: LinkChooser
+        self,
+        plan: SyntheticPlan,
+        dice: SeededRandom,
+        ground: HostTopology,
+        roads: LinkChooser,
+        spam: Mapping[tuple[int, int], SyntheticLink] | None = None,
     ) -> None:
+        """``spam``: links that strangers left on pages, by host and page."""
         self._plan = plan
         self._dice = dice
         self._ground = ground
         self._roads = roads
         self._books = roads.books
+        self._spam = spam or {}
 
     def write_page(self, host: int, page: int, version: int, mark: RewriteHref) -> bytes:
         """An ordinary page, or a bridge, after so many changes."""
@@ -281,6 +288,11 @@ class PageWriter:
         items = [_item_html(target, mark) for target in (*related, *self._bridge_links(host, page))]
         shelf = int(chance() * self.count_listings(host))
         items.append(f'<li><a href="{mark(f"/list/{shelf}")}">More like this</a></li>')
+        if (left := self._spam.get((host, page))) is not None:
+            who = self._dice.draw_number("spammer", host, page) % 90
+            parts.append(
+                f'<div class="comment"><p>visitor{who} says: {_anchor_html(left, mark)}</p></div>'
+            )
         body = design.text.format("\n".join(parts)) + design.related.format("\n".join(items))
         return self._wrap_page(host, title, self._books[subject].language, body, mark)
 

@@ -88,6 +88,23 @@ class SyntheticPlan:
     """Standard deviation of its logarithm."""
     changes: float = 0.05
     """Mean over the pages of changes a day; heavy-tailed."""
+    farm: int = 0
+    """Pages of a spam farm beside all others: stuffed with a topic's words, without a label."""
+    farm_topic: str = ""
+    """The topic whose words it uses; empty: the most frequent."""
+    farm_domains: int = 500
+    farm_hosts: int = 0
+    """Hosts of the farm, spread over its domains; at least one on each."""
+    farm_entries: int = 8
+    """Honest pages that link to it, as spammed comments do."""
+    farm_good_entries: bool = False
+    """These pages are on its topic; otherwise none is."""
+    farm_stuffed: float = 0.7
+    """Share of its sentences that only repeat words; the others are copied from the topic."""
+    farm_designs: float = 0.0
+    """Share of its domains with a design of their own; all others look alike."""
+    farm_outward: float = 0.05
+    """Share of its links that lead to honest pages, half of them on its topic."""
 
     def __post_init__(self) -> None:
         for name in (field.name for field in fields(self) if field.type == "float"):
@@ -111,7 +128,9 @@ class SyntheticPlan:
                 "synthetic web: islands, mirrors and scattered are more than all hosts; try "
                 "islands=0,mirrors=0 with it"
             )
-        for topic in self.topics:
+        if not (0 <= self.farm <= _MAX_PAGES and 1 <= self.farm_domains <= max(self.farm, 1 << 20)):
+            raise ConfigError("synthetic web: a farm has pages, and at least one domain")
+        for topic in (*self.topics, *filter(None, (self.farm_topic,))):
             if topic not in MANUAL_HOSTS:
                 raise ConfigError(
                     f"synthetic web: no topic {topic!r}; known: {', '.join(MANUAL_HOSTS)}"

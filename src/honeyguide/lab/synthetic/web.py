@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from copy import copy
 from functools import cached_property
@@ -10,9 +11,16 @@ from itertools import chain
 from typing import Literal, NamedTuple
 
 from honeyguide.errors import ConfigError
-from honeyguide.lab.synthetic.page import LinkChooser, NumberKind, PageWriter, RewriteHref
+from honeyguide.lab.synthetic import text
+from honeyguide.lab.synthetic.page import (
+    LinkChooser,
+    NumberKind,
+    PageWriter,
+    RewriteHref,
+    SyntheticLink,
+)
 from honeyguide.lab.synthetic.seeded_random import ChangeProcess, SeededRandom
-from honeyguide.lab.synthetic.text import load_texts
+from honeyguide.lab.synthetic.text import UnitDraw, load_texts
 from honeyguide.lab.synthetic.topology import SLOTS_PER_HOST, HostTopology, SyntheticPlan
 from honeyguide.lab.web import RecordedResponse, gzip_bytes, without_scheme
 from honeyguide.types import Url
@@ -49,6 +57,144 @@ class SyntheticResource(NamedTuple):
 
 
 # --------------------------------------------------------------------------------------------------
+# A spam farm beside the honest pages.
+# --------------------------------------------------------------------------------------------------
+
+
+_FARM_LINKS, _INSIDE_SHARE = 14, 0.25
+"""Links of a page, and the share of them that stay on its host."""
+_STUFFED_WORDS = 12
+"""Words of the topic that are repeated."""
+_FIRST_PAGES = 12
+"""Entrances stand on the first pages of honest hosts, which most links lead to."""
+_match_farm_host = re.compile(r"p(\d{1,7})\.s\d{1,7}\.example\Z").match
+_match_farm_path = re.compile(r"(\d{1,9})\.html\Z").match
+_is_word = re.compile(r"[a-z]{4,}\Z").match
+_FARM_TAGS = ("div", "section", "article", "table", "ul", "p", "dl", "main", "center", "aside")
+
+
+class SpamFarm:
+    """Pages stuffed with one topic's words, on many domains; none has a label.
+
+    They link to each other and to a few honest pages; some honest pages link to them, as spammed
+    comments do. Hosts and pages are numbers; a page belongs to the host of its number modulo all.
+    """
+
+    def __init__(
+        self, plan: SyntheticPlan, dice: SeededRandom, ground: HostTopology, roads: LinkChooser
+    ) -> None:
+        self._plan = plan
+        self._dice = dice
+        self._ground = ground
+        self._roads = roads
+        self._subject = ground.subjects.index(plan.farm_topic or ground.subjects[0])
+
+    @staticmethod
+    def host_names(plan: SyntheticPlan) -> Iterator[str]:
+        hosts = max(plan.farm_hosts, plan.farm_domains) if plan.farm else 0
+        return (f"p{host}.s{host % plan.farm_domains}.example" for host in range(hosts))
+
+    def find_page(self, host: str, path: str) -> bytes | None:
+        """The page at that path of that host, if both are the farm's."""
+        named, at = _match_farm_host(host), _match_farm_path(path)
+        if named is None or (path and at is None):
+            return None
+        number, hosts = int(named[1]), len(self._hosts)
+        page = int(at[1]) if at else number
+        known = number < hosts and self._hosts[number] == host
+        return self._write_page(page) if known and page % hosts == number < hosts else None
+
+    @cached_property
+    def entrances(self) -> dict[tuple[int, int], SyntheticLink]:
+        """Honest pages, as host and page, that link to the farm."""
+        found: dict[tuple[int, int], SyntheticLink] = {}
+        ground, tries = self._ground, 0
+        while len(found) < self._plan.farm_entries and tries < 100_000:
+            tries += 1
+            place = self._dice.draw_number("farm entrance", tries)
+            host = ground.ordinary[place % len(ground.ordinary)]
+            page = (place >> 32) % min(_FIRST_PAGES, ground.sizes[host])
+            about = ground.page_subject(host, page) == self._subject
+            if ground.source[host] == host and about is self._plan.farm_good_entries:
+                chance = self._dice.random_stream("farm comment", tries).random
+                left = SyntheticLink(self._address(place >> 8), self._anchor(chance), "")
+                found.setdefault((host, page), left)
+        return found
+
+    @cached_property
+    def _hosts(self) -> list[str]:
+        return list(self.host_names(self._plan))
+
+    @cached_property
+    def _words(self) -> list[str]:
+        """What tells the topic from others: the words that a user would name."""
+        counts = [
+            Counter(word for line in book.titles + book.sentences for word in line.lower().split())
+            for book in self._roads.books
+        ]
+        own, every = counts[self._subject], sum(counts, Counter[str]())
+        telling = {word: n * n / every[word] for word, n in own.items() if _is_word(word)}
+        most = sorted(telling, key=lambda word: (-telling[word], word))[:_STUFFED_WORDS]
+        return [self._ground.subjects[self._subject], *most]
+
+    def _address(self, draw: int) -> str:
+        page = draw % self._plan.farm
+        return f"http://{self._hosts[page % len(self._hosts)]}/{page}.html"
+
+    def _write_page(self, page: int) -> bytes:
+        chance = self._dice.random_stream("farm", page).random
+        book, stuffed = self._roads.books[self._subject], self._plan.farm_stuffed
+        title = self._anchor(chance)
+        sentences = [
+            self._stuffed_sentence(chance)
+            if chance() < stuffed
+            else text.pick_item(book.sentences, chance())
+            for _ in range(6 + int(chance() * 10))
+        ]
+        links = [self._write_link(page, chance) for _ in range(_FARM_LINKS)]
+        outer, inner, item = self._design(page)
+        parts = "".join(f"<{inner}><p>{sentence}</p></{inner}>" for sentence in sentences)
+        items = "".join(f"<{item}>{link}</{item}>" for link in links)
+        return (
+            f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+            f"</head>\n<body><h1>{title}</h1><{outer}>{parts}</{outer}>\n"
+            f"<{outer}>{items}</{outer}></body></html>\n"
+        ).encode()
+
+    def _design(self, page: int) -> tuple[str, str, str]:
+        """Elements of a page: those of its domain, if it has a design of its own."""
+        domain = page % len(self._hosts) % self._plan.farm_domains
+        own = self._dice.draw_share("farm design", domain) < self._plan.farm_designs
+        draw = self._dice.draw_number("farm elements", domain) if own else 0
+        first, second, third = (
+            _FARM_TAGS[(draw >> shift) % len(_FARM_TAGS)] for shift in (0, 16, 32)
+        )
+        return first, second, third
+
+    def _stuffed_sentence(self, chance: UnitDraw) -> str:
+        words = [text.pick_item(self._words, chance()) for _ in range(8 + int(chance() * 8))]
+        return f"{' '.join(words).capitalize()}."
+
+    def _write_link(self, page: int, chance: UnitDraw) -> str:
+        draw = chance()
+        if draw < self._plan.farm_outward:
+            target = self._roads.choose_link(
+                self._ground.ordinary[0], -1, self._subject, chance() < 0.5, chance
+            )
+            host = self._ground.host_name(self._ground.ordinary[0])
+            href = target.href if "://" in target.href else f"http://{host}{target.href}"
+        elif draw < self._plan.farm_outward + _INSIDE_SHARE:
+            href = self._address(page + len(self._hosts) * int(chance() * 1000))
+        else:
+            href = self._address(int(chance() * self._plan.farm))
+        return f'<a href="{href}">{self._anchor(chance)}</a>'
+
+    def _anchor(self, chance: UnitDraw) -> str:
+        title = text.pick_item(self._roads.books[self._subject].titles, chance())
+        return f"{title} {text.pick_item(self._words, chance())}"
+
+
+# --------------------------------------------------------------------------------------------------
 # A made web: generated page by page from a seed, with the truth about every page.
 #
 # It answers what a :class:`~honeyguide.lab.web.RecordedWeb` answers, and stores nothing: a web
@@ -75,7 +221,9 @@ class SyntheticWeb:
         self._dice = SeededRandom(self.plan.seed)
         self._ground = HostTopology(self.plan, self._dice)
         self._changes = ChangeProcess(self._dice, self.plan.changes)
-        self.hosts = frozenset(map(self._ground.host_name, range(self.plan.hosts)))
+        honest = map(self._ground.host_name, range(self.plan.hosts))
+        self.farm_hosts = frozenset(SpamFarm.host_names(self.plan))
+        self.hosts = frozenset(honest) | self.farm_hosts
 
     # The books are read when the first page is asked for: that takes a second.
 
@@ -87,7 +235,13 @@ class SyntheticWeb:
 
     @cached_property
     def _writer(self) -> PageWriter:
-        return PageWriter(self.plan, self._dice, self._ground, self._links)
+        entrances = self._farm.entrances if self._farm is not None else None
+        return PageWriter(self.plan, self._dice, self._ground, self._links, entrances)
+
+    @cached_property
+    def _farm(self) -> SpamFarm | None:
+        parts = self.plan, self._dice, self._ground, self._links
+        return SpamFarm(*parts) if self.plan.farm else None
 
     @property
     def topics(self) -> tuple[str, ...]:
@@ -128,6 +282,14 @@ class SyntheticWeb:
 
     def lookup(self, key: str) -> RecordedResponse | None:
         """The answer for ``host/path?query``; None: there is no such host or page."""
+        name, _, path = key.partition("/")
+        if name in self.farm_hosts and self._farm is not None:
+            body = self._farm.find_page(name, path)
+            return (
+                RecordedResponse(f"http://{key}", 200, _HTML_HEADERS, gzip_bytes(body))
+                if body
+                else None
+            )
         spot = self._resolve(key)
         return None if spot is None else self._make_response(key, spot)
 

@@ -15,11 +15,13 @@ import hashlib
 import json
 import os
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, NamedTuple, Protocol, runtime_checkable
+from typing import IO, Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -99,14 +101,14 @@ class WordVectors:
 
     @cached_property
     def width(self) -> int:
-        with _VectorFile(self.path) as file:
+        with _open_vectors(self.path) as file:
             return self._read_header(file)[0]
 
     def vectors(self, words: Sequence[str]) -> dict[str, Floats]:
         """The vectors of the words that the file contains; of duplicates the first."""
         wanted = {word.encode("utf-8", "replace"): word for word in words}
         found: dict[str, Floats] = {}
-        with _VectorFile(self.path) as file:
+        with _open_vectors(self.path) as file:
             width, headed = self._read_header(file)
             read = _read_binary if self.is_binary else _read_text
             if not headed:
@@ -138,28 +140,16 @@ class WordVectors:
         return width, headed
 
 
-class _VectorFile:
+@contextmanager
+def _open_vectors(path: Path) -> Iterator[IO[bytes]]:
     """The unpacked file; errors while reading become a ModelError."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> IO[bytes]:
-        try:
-            self._file: Any = self._path.open("rb")
-            if self._file.read(2) == b"\x1f\x8b":
-                self._file.close()
-                self._file = gzip.open(self._path, "rb")
-            self._file.seek(0)
-        except OSError as error:
-            raise ModelError(f"{self._path} cannot be read: {error}") from error
-        opened: IO[bytes] = self._file
-        return opened
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        self._file.close()
-        if isinstance(error, OSError | EOFError | zlib.error):
-            raise ModelError(f"{self._path} cannot be read: {error}") from error
+    try:
+        with path.open("rb") as file:
+            zipped = file.read(2) == b"\x1f\x8b"
+        with gzip.open(path) if zipped else path.open("rb") as file:
+            yield file  # type: ignore[misc]  # GzipFile reads as any file does
+    except (OSError, EOFError, zlib.error) as error:
+        raise ModelError(f"{path} cannot be read: {error}") from error
 
 
 Embedding = WordVectors | TextEncoder
@@ -220,6 +210,41 @@ def _read_binary(
     raise ModelError(f"{path} has more than {_MOST} words")
 
 
+# --- Encoders in folders ---
+
+
+@dataclass(frozen=True, eq=False)
+class _FolderEncoder(ABC):
+    """A :class:`TextEncoder` in a folder, which is a program: open only trusted ones."""
+
+    engine: ClassVar[str]
+    folder: Path
+    checksum: str
+    model: Any
+    tokenizer: Any
+
+    @property
+    def origin(self) -> dict[str, str]:
+        folder = str(self.folder.resolve())
+        return {"engine": self.engine, "folder": folder, "checksum": self.checksum}
+
+    @cached_property
+    def width(self) -> int:
+        return int(self.encode([["a"]]).vectors.shape[2])
+
+    def encode(self, segments: Sequence[Sequence[str]]) -> EncodedTexts:
+        words = [list(segment[:SEGMENT_WORDS]) or [""] for segment in segments]
+        try:
+            vectors, lengths = self._encode_words(words)
+        except Exception as error:  # whatever the folder's model and tokenizer may do
+            raise ModelError(f"the encoder in {self.folder} failed: {error}") from error
+        return check_encoded(EncodedTexts(vectors, lengths), self.folder)
+
+    @abstractmethod
+    def _encode_words(self, words: list[list[str]]) -> tuple[Floats, Ints]:
+        """Vectors of the pieces of each text, and the number of its pieces."""
+
+
 # --- Encoders through ONNX Runtime ---
 
 
@@ -232,8 +257,7 @@ _OUTSIDE = "session.model_external_initializers_file_folder_path"
 _KNOWN = ("input_ids", "attention_mask", "token_type_ids")
 
 
-@dataclass(frozen=True, eq=False)
-class OnnxEncoder:
+class OnnxEncoder(_FolderEncoder):
     """A :class:`TextEncoder` through ONNX Runtime, from model.onnx and tokenizer.json: the last
     layer for the pieces of the tokenizer, special ones included, at most 150.
 
@@ -241,11 +265,7 @@ class OnnxEncoder:
     downloaded.
     """
 
-    folder: Path
-    checksum: str
-    width: int
-    session: Any
-    tokenizer: Any
+    engine = "onnx"
 
     @classmethod
     def open(cls, folder: Path, expected: str | None = None) -> OnnxEncoder:
@@ -280,35 +300,27 @@ class OnnxEncoder:
         unknown = [i.name for i in session.get_inputs() if i.name not in _KNOWN]
         if unknown or not session.get_outputs():
             raise ModelError(f"{model} wants {', '.join(unknown)[:200]}, which no text has")
-        width = cls(folder, digest, 0, session, pieces).encode([["a"]]).vectors.shape[2]
-        return cls(folder, digest, width, session, pieces)
+        found = cls(folder, digest, session, pieces)
+        _ = found.width  # One that cannot read is told now.
+        return found
 
-    @property
-    def origin(self) -> dict[str, str]:
-        return {"engine": "onnx", "folder": str(self.folder.resolve()), "checksum": self.checksum}
-
-    def encode(self, segments: Sequence[Sequence[str]]) -> EncodedTexts:
-        words = [list(segment[:SEGMENT_WORDS]) or [""] for segment in segments]
-        try:
-            pieces = [one.ids for one in self.tokenizer.encode_batch(words, is_pretokenized=True)]
-            lengths = np.array([len(ids) for ids in pieces], np.int64)
-            wide = max(int(lengths.max(initial=0)), 1)
-            if wide > SEGMENT_WORDS:
-                raise ValueError("its tokenizer makes more pieces than it was asked for")
-            ids = np.zeros((len(pieces), wide), np.int64)
-            for row, one in zip(ids, pieces, strict=True):
-                row[: len(one)] = one
-            inputs = {
-                "input_ids": ids,
-                "attention_mask": (np.arange(wide) < lengths[:, None]).astype(np.int64),
-                "token_type_ids": np.zeros_like(ids),
-            }
-            named = {one.name: inputs[one.name] for one in self.session.get_inputs()}
-            first = self.session.get_outputs()[0].name
-            vectors = np.asarray(self.session.run([first], named)[0])
-        except Exception as error:  # whatever the model's graph and the tokenizer's rules may do
-            raise ModelError(f"the encoder in {self.folder} failed: {error}") from error
-        return check_encoded(EncodedTexts(vectors, lengths), self.folder)
+    def _encode_words(self, words: list[list[str]]) -> tuple[Floats, Ints]:
+        pieces = [one.ids for one in self.tokenizer.encode_batch(words, is_pretokenized=True)]
+        lengths = np.array([len(ids) for ids in pieces], np.int64)
+        wide = max(int(lengths.max(initial=0)), 1)
+        if wide > SEGMENT_WORDS:
+            raise ValueError("its tokenizer makes more pieces than it was asked for")
+        ids = np.zeros((len(pieces), wide), np.int64)
+        for row, one in zip(ids, pieces, strict=True):
+            row[: len(one)] = one
+        inputs = {
+            "input_ids": ids,
+            "attention_mask": (np.arange(wide) < lengths[:, None]).astype(np.int64),
+            "token_type_ids": np.zeros_like(ids),
+        }
+        named = {one.name: inputs[one.name] for one in self.model.get_inputs()}
+        first = self.model.get_outputs()[0].name
+        return np.asarray(self.model.run([first], named)[0]), lengths
 
 
 def _check_growth(normalizer: Any) -> None:
@@ -371,8 +383,7 @@ _CONFIG, _TOKENIZER_FILE, _WEIGHTS = 1_000_000, 100_000_000, 8_000_000_000
 _ENDS = (".json", ".txt", ".model", ".jinja")
 
 
-@dataclass(frozen=True, eq=False)
-class TransformersEncoder:
+class TransformersEncoder(_FolderEncoder):
     """A :class:`TextEncoder` through transformers: the last hidden layer of any model that
     AutoModel knows (BERT, XLNet, …), on the GPU if there is one.
 
@@ -380,11 +391,7 @@ class TransformersEncoder:
     folder is run, and pickled weights are refused.
     """
 
-    folder: Path
-    checksum: str
-    width: int
-    model: Any
-    tokenizer: Any
+    engine = "transformers"
 
     @classmethod
     def open(cls, folder: Path, expected: str | None = None) -> TransformersEncoder:
@@ -406,31 +413,22 @@ class TransformersEncoder:
             model = model.eval().requires_grad_(False).to(torch_engine.torch_device())
         except Exception as error:  # it raises nearly everything for a damaged folder
             raise ModelError(f"{folder} has no encoder that can be read: {error}") from error
-        width = cls(folder, digest, 0, model, tokenizer).encode([["a"]]).vectors.shape[2]
-        return cls(folder, digest, width, model, tokenizer)
+        found = cls(folder, digest, model, tokenizer)
+        _ = found.width  # One that cannot read is told now.
+        return found
 
-    @property
-    def origin(self) -> dict[str, str]:
-        folder = str(self.folder.resolve())
-        return {"engine": "transformers", "folder": folder, "checksum": self.checksum}
-
-    def encode(self, segments: Sequence[Sequence[str]]) -> EncodedTexts:
-        words = [list(segment[:SEGMENT_WORDS]) or [""] for segment in segments]
-        try:
-            inputs = self.tokenizer(
-                words,
-                is_split_into_words=True,
-                truncation=True,
-                max_length=SEGMENT_WORDS,
-                padding=True,
-                padding_side="right",
-                return_tensors="pt",
-            ).to(self.model.device)
-            vectors = self.model(**inputs).last_hidden_state.float().cpu().numpy()
-            lengths = inputs["attention_mask"].sum(dim=1).cpu().numpy().astype(np.int64)
-        except Exception as error:  # whatever the folder's model may do
-            raise ModelError(f"the encoder in {self.folder} failed: {error}") from error
-        return check_encoded(EncodedTexts(vectors, lengths), self.folder)
+    def _encode_words(self, words: list[list[str]]) -> tuple[Floats, Ints]:
+        inputs = self.tokenizer(
+            words,
+            is_split_into_words=True,
+            truncation=True,
+            max_length=SEGMENT_WORDS,
+            padding=True,
+            padding_side="right",
+            return_tensors="pt",
+        ).to(self.model.device)
+        vectors = self.model(**inputs).last_hidden_state.float().cpu().numpy()
+        return vectors, inputs["attention_mask"].sum(dim=1).cpu().numpy().astype(np.int64)
 
 
 def _tokenizer_files(folder: Path) -> list[Path]:

@@ -65,9 +65,7 @@ def pool_words(
     return _pool_convolved(vectors, numbers[1:].reshape(ids.shape), lengths, convolutions, placed)
 
 
-def pool_vectors(
-    vectors: Floats, lengths: Ints, convolutions: Sequence[ConvFilters], placed: bool = False
-) -> PooledValues:
+def pool_vectors(vectors: Floats, lengths: Ints, convolutions: Sequence[ConvFilters]) -> Floats:
     """Pool vectors of words [texts, words, numbers]; words beyond the length of a text are
     padding."""
     count, words, width = vectors.shape
@@ -75,8 +73,8 @@ def pool_vectors(
     numbers = 1 + np.arange(count * words).reshape(count, words)
     numbers[np.arange(words) >= lengths[:, None]] = 0
     if not convolutions:
-        return _max_pool(_plain_rows(flat, numbers, lengths), count, width, placed)
-    return _pool_convolved(flat, numbers, lengths, convolutions, placed)
+        return _max_pool(_plain_rows(flat, numbers, lengths), count, width, False).values
+    return _pool_convolved(flat, numbers, lengths, convolutions, False).values
 
 
 def _pool_convolved(
@@ -221,11 +219,7 @@ class TextNet:
         """The same from vectors of words [N, words, width] of an encoder."""
         if vectors.ndim != 3 or vectors.shape[2] != self.width:
             raise ModelError(f"this network reads vectors of {self.width} numbers a word")
-        return softmax(self.logits(self.pooled_vectors(vectors, lengths)))
-
-    def pooled_vectors(self, vectors: Floats, lengths: Ints) -> Floats:
-        """The largest value of each number, or convolution, over the words of each text."""
-        return pool_vectors(vectors, lengths, self._conv_filters).values
+        return softmax(self.logits(pool_vectors(vectors, lengths, self._conv_filters)))
 
     def logits(self, pooled: Floats) -> Floats:
         arrays = self.arrays

@@ -310,7 +310,7 @@ def _encode_parts(
         read = encoder.encode(parts[part])
         lengths[part] = read.lengths
         if pooled:
-            inputs[part] = pool_vectors(read.vectors, read.lengths, ()).values
+            inputs[part] = pool_vectors(read.vectors, read.lengths, ())
         else:
             inputs[part, : read.vectors.shape[1]] = read.vectors
     return inputs, lengths

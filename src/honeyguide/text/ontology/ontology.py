@@ -5,7 +5,7 @@ both concepts, and a property joins its domain with its range. Identifiers becom
 so that a million edges are one small array.
 
 Section 3.2 selects {c : d(t, c) ≤ k}. The paper leaves open which edges count and in which
-direction. Here is-a, inst and prop are walked both ways, each may be left out, and at most ``most``
+direction. Here is-a, inst and prop are walked both ways, each may be left out, and at most 200
 concepts are taken, because their number grows exponentially with k.
 """
 
@@ -158,7 +158,6 @@ def nearest_concepts(
     topic: str,
     distance: int = 3,
     relations: Sequence[RelationKind] = RELATION_KINDS,
-    most: int = MAX_CONCEPTS,
 ) -> tuple[ReachedConcept, ...]:
     """The concepts within that distance of the topic, nearest first, then by the alphabet."""
     level = _find_named(ontology, topic)
@@ -175,14 +174,14 @@ def nearest_concepts(
             if name := ontology.names[n]:
                 concept = Concept(name, steps, ontology.synonyms.get(n, ()))
                 found.append(ReachedConcept(n, steps, via[n], concept))
-        if len(found) >= most or steps == distance:
+        if len(found) >= MAX_CONCEPTS or steps == distance:
             break
         beyond = _next_level(ontology, level, seen, relations)
         if not beyond:
             break
         via.update(beyond)
         level = list(beyond)
-    return tuple(found[:most])
+    return tuple(found[:MAX_CONCEPTS])
 
 
 def name_stems(name: str, language: str = "en") -> tuple[str, ...]:

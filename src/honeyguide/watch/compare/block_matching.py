@@ -42,6 +42,8 @@ class BlockPair(NamedTuple):
 
 
 class BlockMatching(NamedTuple):
+    old: Sequence[Block]
+    new: Sequence[Block]
     pairs: list[BlockPair]
     """Blocks that differ, in the order of the new version, removed ones last."""
     moved: list[BlockPair]
@@ -50,33 +52,45 @@ class BlockMatching(NamedTuple):
     kept_new: list[int]
     """Places of the blocks that are the same, ascending."""
 
-    def sides(
-        self, pair: BlockPair, old: Sequence[Block], new: Sequence[Block]
-    ) -> list[tuple[Block, BlockAnchor]]:
+    def sides(self, pair: BlockPair) -> list[tuple[Block, BlockAnchor]]:
         """The block in each version that has it, the old one first, with the last block before it
         that is the same in both versions."""
+        versions = (self.kept_old, self.old, pair.old), (self.kept_new, self.new, pair.new)
         return [
-            (blocks[at], _anchor_above(same, blocks, at))
-            for same, blocks, at in (
-                (self.kept_old, old, pair.old),
-                (self.kept_new, new, pair.new),
-            )
+            (blocks[at], _anchor_above(kept, blocks, at))
+            for kept, blocks, at in versions
             if at >= 0
         ]
 
 
+class _UnmatchedBlocks(NamedTuple):
+    """Two versions, and places of the blocks that have no counterpart yet."""
+
+    old: Sequence[Block]
+    new: Sequence[Block]
+    gone: list[int]
+    come: list[int]
+
+
 def match_blocks(old: Sequence[Block], new: Sequence[Block]) -> BlockMatching:
-    most = min(len(old), len(new))
-    start = next((at for at in range(most) if old[at] != new[at]), most)
-    most -= start
-    end = next((at for at in range(most) if old[-1 - at] != new[-1 - at]), most)
+    start, end = equal_ends(old, new)
     same, gone, come = _split_equal_blocks(old, new, range(start, len(old) - end), len(new) - end)
     return BlockMatching(
-        _pair_blocks(old, new, gone, come),
+        old,
+        new,
+        _pair_blocks(_UnmatchedBlocks(old, new, gone, come)),
         _moved_pairs(same),
         [*range(start), *sorted(pair.old for pair in same), *range(len(old) - end, len(old))],
         [*range(start), *(pair.new for pair in same), *range(len(new) - end, len(new))],
     )
+
+
+def equal_ends(old: Sequence[object], new: Sequence[object]) -> tuple[int, int]:
+    """How many items both begin with, and how many of the rest both end with."""
+    most = min(len(old), len(new))
+    start = next((at for at in range(most) if old[at] != new[at]), most)
+    most -= start
+    return start, next((at for at in range(most) if old[-1 - at] != new[-1 - at]), most)
 
 
 def _anchor_above(places: list[int], blocks: Sequence[Block], at: int) -> BlockAnchor:
@@ -108,58 +122,44 @@ def _split_equal_blocks(
     return same, sorted(at for rest in places.values() for at in rest), come
 
 
-def _pair_blocks(
-    old: Sequence[Block], new: Sequence[Block], gone: list[int], come: list[int]
-) -> list[BlockPair]:
+def _pair_blocks(rest: _UnmatchedBlocks) -> list[BlockPair]:
     found: dict[int, int] = {}
     for step in (_by_text, _by_skeleton, _by_words, _by_path):
-        if not gone or not come:
+        if not rest.gone or not rest.come:
             break
-        found |= step(old, new, gone, come)
+        found |= step(rest)
         taken = set(found.values())
-        gone = [at for at in gone if at not in taken]
-        come = [at for at in come if at not in found]
-    pairs = [BlockPair(found.get(at, -1), at) for at in sorted([*found, *come])]
-    return pairs + [BlockPair(at, -1) for at in gone]
+        rest = rest._replace(
+            gone=[at for at in rest.gone if at not in taken],
+            come=[at for at in rest.come if at not in found],
+        )
+    pairs = [BlockPair(found.get(at, -1), at) for at in sorted([*found, *rest.come])]
+    return pairs + [BlockPair(at, -1) for at in rest.gone]
 
 
-def _by_text(
-    old: Sequence[Block], new: Sequence[Block], gone: list[int], come: list[int]
-) -> dict[int, int]:
-    def key(block: Block) -> Hashable:
-        return block.text, block.path == TITLE_PATH
-
-    return _by_key(key, old, new, gone, come)
+def _by_text(rest: _UnmatchedBlocks) -> dict[int, int]:
+    return _by_key(rest, lambda block: (block.text, block.path == TITLE_PATH))
 
 
-def _by_skeleton(
-    old: Sequence[Block], new: Sequence[Block], gone: list[int], come: list[int]
-) -> dict[int, int]:
+def _by_skeleton(rest: _UnmatchedBlocks) -> dict[int, int]:
     def key(block: Block) -> Hashable:
         return (block.path, word_skeleton(block.text)) if _NUMBER(block.text) else None
 
-    return _by_key(key, old, new, gone, come) if len(gone) + len(come) <= _FEW else {}
+    return _by_key(rest, key) if len(rest.gone) + len(rest.come) <= _FEW else {}
 
 
-def _by_key(
-    key: Callable[[Block], Hashable],
-    old: Sequence[Block],
-    new: Sequence[Block],
-    gone: list[int],
-    come: list[int],
-) -> dict[int, int]:
+def _by_key(rest: _UnmatchedBlocks, key: Callable[[Block], Hashable]) -> dict[int, int]:
     """Pairs of blocks with the same key, in order; None is no key."""
     places: defaultdict[Hashable, deque[int]] = defaultdict(deque)
-    for at in gone:
-        places[key(old[at])].append(at)
+    for at in rest.gone:
+        places[key(rest.old[at])].append(at)
     places.pop(None, None)
-    return {at: waiting.popleft() for at in come if (waiting := places.get(key(new[at])))}
+    return {at: waiting.popleft() for at in rest.come if (waiting := places.get(key(rest.new[at])))}
 
 
-def _by_words(
-    old: Sequence[Block], new: Sequence[Block], gone: list[int], come: list[int]
-) -> dict[int, int]:
+def _by_words(rest: _UnmatchedBlocks) -> dict[int, int]:
     """Votes of unusual word pairs name one candidate; only that one is looked at."""
+    old, new, gone, come = rest
     most = min(_PAIRS, max(4, _ALL_PAIRS // (len(gone) + len(come))))
     posted: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for at in gone:
@@ -180,11 +180,8 @@ def _by_words(
             key=lambda place: (votes[place], old[place].path == new[at].path, -abs(place - at)),
             default=-1,
         )
-        if (
-            best >= 0
-            and new[at].path != TITLE_PATH
-            and word_overlap(old[best].text, new[at].text) >= _ALIKE
-        ):
+        alike = best >= 0 and word_overlap(old[best].text, new[at].text) >= _ALIKE
+        if alike and new[at].path != TITLE_PATH:
             found[at] = best
             taken.add(best)
     return found
@@ -195,9 +192,8 @@ def _word_pairs(text: str, most: int) -> set[tuple[str, str]]:
     return set(pairwise(words))
 
 
-def _by_path(
-    old: Sequence[Block], new: Sequence[Block], gone: list[int], come: list[int]
-) -> dict[int, int]:
+def _by_path(rest: _UnmatchedBlocks) -> dict[int, int]:
+    old, new, gone, come = rest
     places: defaultdict[str, deque[int]] = defaultdict(deque)
     for at in gone:
         places[old[at].path].append(at)

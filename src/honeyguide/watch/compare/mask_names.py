@@ -19,7 +19,9 @@ A mask is a string, so that it can be stored, shown and typed:
 from __future__ import annotations
 
 import re
+import tomllib
 from functools import lru_cache
+from importlib.resources import files
 from typing import NamedTuple
 
 from xxhash import xxh3_64_hexdigest
@@ -36,22 +38,10 @@ _NUMBER = re.compile(r"\d").search
 _RANDOM = re.compile(
     r"\d|^[0-9a-f]{8,}$|[bcdfghjklmnpqrstvwxz]{6}|[a-z][A-Z][A-Za-z]*[a-z][A-Z]"
 ).search
-_DAYS = frozenset(
-    """
-    monday tuesday wednesday thursday friday saturday sunday pazartesi salı çarşamba perşembe cuma
-    cumartesi montag dienstag mittwoch donnerstag freitag samstag sonntag
-    """.split()  # noqa: SIM905 - forty quotes would hide the words
+_WORDS: dict[str, str] = tomllib.loads(
+    files("honeyguide.watch.compare").joinpath("time_words.toml").read_text("utf-8")
 )
-_TIMES = frozenset(
-    """
-    jan feb mar apr may jun jul aug sep sept oct nov dec january february march april june july
-    august september october november december mon tue wed thu fri sat sun am pm ago now today
-    yesterday second seconds sec minute minutes min mins hour hours day days week weeks month
-    months year years utc gmt ocak şubat mart nisan mayıs haziran temmuz ağustos eylül ekim kasım
-    aralık pazar bugün dün önce saniye dakika saat gün hafta ay yıl januar februar märz mai juni
-    juli oktober dezember uhr heute gestern
-    """.split()  # noqa: SIM905 - a hundred quotes would hide the words
-)
+_DAYS, _TIMES = frozenset(_WORDS["days"].split()), frozenset(_WORDS["times"].split())
 """Words of time beside a number; elsewhere they are words like others."""
 _EDGES = ".,:;!?()[]{}<>\"'«»“”|/·•-–—"
 _TOKEN = re.compile(r"(?<=[/;=])(?=[^/;=]*\d)[A-Za-z0-9_~%\-]{12,}").sub

@@ -5,7 +5,7 @@ significant the rest is.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from math import sqrt
 from typing import Literal
@@ -18,22 +18,17 @@ from honeyguide.watch.compare.block_matching import BlockMatching, BlockPair, ma
 
 
 def is_pair_masked(
-    pair: BlockPair,
-    old: Sequence[Block],
-    new: Sequence[Block],
-    matching: BlockMatching,
-    masks: frozenset[str],
-    closely: bool = True,
+    pair: BlockPair, matching: BlockMatching, masks: frozenset[str], closely: bool = True
 ) -> bool:
     """Whether all that differs here is masked: the block, or what a program put into it."""
-    blocks = [side[at] for side, at in ((old, pair.old), (new, pair.new)) if at >= 0]
+    sides = matching.sides(pair)
+    blocks = [block for block, _ in sides]
     if all(block.path in masks for block in blocks):
         return True
     if not closely:
         return False
     if all(mask_names.line_mask(block.path, block.text) in masks for block in blocks):
         return True
-    sides = matching.sides(pair, old, new)
     if all(is_place_masked(block, anchor, masks) for block, anchor in sides):
         return True
     one, other = blocks[0], blocks[-1]
@@ -52,26 +47,20 @@ def is_same_generated(one: Block, other: Block) -> bool:
     )
 
 
-def is_place_masked(
-    block: Block, above: mask_names.BlockAnchor | None, masks: frozenset[str]
-) -> bool:
+def is_place_masked(block: Block, above: mask_names.BlockAnchor, masks: frozenset[str]) -> bool:
     """Whether anything may stand at this place."""
-    if block.path in masks:
-        return True
-    return above is not None and mask_names.anchored_mask(block.path, above) in masks
+    return block.path in masks or mask_names.anchored_mask(block.path, above) in masks
 
 
-def narrowest_mask(
-    pair: BlockPair, old: Sequence[Block], new: Sequence[Block], matching: BlockMatching
-) -> str:
+def narrowest_mask(pair: BlockPair, matching: BlockMatching) -> str:
     """The mask that covers what differs here and as little else as can be; '': there is none."""
-    sides = matching.sides(pair, old, new)[::-1]
+    sides = matching.sides(pair)[::-1]
     tried = (
         *(mask_names.line_mask(block.path, block.text) for block, _ in sides),
         *(mask_names.anchored_mask(block.path, above) for block, above in sides),
         *(block.path for block, _ in sides),
     )
-    fitting = (key for key in tried if is_pair_masked(pair, old, new, matching, frozenset((key,))))
+    fitting = (key for key in tried if is_pair_masked(pair, matching, frozenset((key,))))
     return next(fitting, "")
 
 
@@ -121,13 +110,12 @@ class EditCounter:
     restyled: bool = False
     """A text stands in another class, or elsewhere in the order."""
 
-    def count_blocks(
-        self, old: tuple[Block, ...], new: tuple[Block, ...], matching: BlockMatching
-    ) -> None:
+    def count_blocks(self, matching: BlockMatching) -> None:
+        old, new = matching.old, matching.new
         self.total = sum(block.weight * len(block.text) for block in new)
         for number, pair in enumerate(matching.pairs):
             closely = number < _CLOSE_PAIRS  # where thousands differ, it is no matter of a clock
-            if self.masks and is_pair_masked(pair, old, new, matching, self.masks, closely):
+            if self.masks and is_pair_masked(pair, matching, self.masks, closely):
                 self.masked += 1
             elif pair.old < 0:
                 self._count_whole_block("added", new[pair.new])
@@ -139,11 +127,8 @@ class EditCounter:
                 self._count_pair(old[pair.old], new[pair.new])
         for pair in matching.moved:
             path = new[pair.new].path
-            if mask_names.order_mask(path) in self.masks or is_place_masked(
-                new[pair.new], None, self.masks
-            ):
-                continue
-            self._add_moved(new[pair.new])
+            if not self.masks & {path, mask_names.order_mask(path)}:
+                self._add_moved(new[pair.new])
 
     def _add_moved(self, block: Block) -> None:
         self.restyled = True
@@ -206,24 +191,20 @@ class EditCounter:
 
     def change_kinds(self, reshaped: bool) -> tuple[ChangeKind, ...]:
         """The weightiest first."""
-        found: list[ChangeKind] = []
         changed = self.letters > 0
         small = self.words <= _FEW_WORDS and self.letters <= _MINOR_SHARE * self.total
         minor = changed and (self.words == 0 or small)
-        if changed and not minor:
-            found.append("content")
-        if self.data:
-            found.append("data")
-        if self.links:
-            found.append("links")
-        if minor:
-            found.append("minor")
-        if self.rebuilt:
-            found.append("structure")
+        kinds: dict[ChangeKind, bool] = {
+            "content": changed and not minor,
+            "data": self.data > 0,
+            "links": self.links > 0,
+            "minor": minor,
+            "structure": self.rebuilt,
+        }
         # A masked block may bring its own tags along.
-        if not found and (self.restyled or (reshaped and not self.masked)):
-            found.append("cosmetic")
-        return tuple(found)
+        restyled = self.restyled or (reshaped and not self.masked)
+        kinds["cosmetic"] = restyled and not any(kinds.values())
+        return tuple(kind for kind, seen in kinds.items() if seen)
 
     def significance(self) -> float:
         """0..1. The square root lets one new paragraph of thirty be seen: 0.18; one word of a
@@ -324,9 +305,8 @@ def compare_snapshots(
     ):
         return None
     masks = frozenset(masks)
-    before, after = with_title(old), with_title(new)
     counter = EditCounter(masks, relevance)
-    counter.count_blocks(before, after, match_blocks(before, after))
+    counter.count_blocks(match_blocks(with_title(old), with_title(new)))
     counter.count_fields(old.data, new.data)
     added, removed = links_changed(old, new, masks)
     counter.links = len(added) + len(removed)

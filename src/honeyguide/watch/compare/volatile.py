@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import NamedTuple
 
-from honeyguide.change import Block, Snapshot
+from honeyguide.change import Snapshot
 from honeyguide.watch.compare import mask_names
 from honeyguide.watch.compare.block_matching import BlockMatching, match_blocks
 from honeyguide.watch.compare.page_change import (
@@ -48,20 +48,20 @@ class VolatileDiff:
 
 
 def diff_as_masks(old: Snapshot, new: Snapshot) -> VolatileDiff:
-    before, after = with_title(old), with_title(new)
-    matching = match_blocks(before, after)
+    matching = match_blocks(with_title(old), with_title(new))
+    after = matching.new
     found = VolatileDiff()
     quiet: set[str] | None = None
     kept = Counter(after[at].path for at in matching.kept_new)
     changed = Counter(after[pair.new].path for pair in matching.pairs if pair.new >= 0)
     for pair in matching.pairs[:_PAIRS]:
-        sides = matching.sides(pair, before, after)
+        sides = matching.sides(pair)
         block, anchor = sides[-1]
         edited = len(sides) == 2 and sides[0][0].text != block.text
         if edited and is_same_generated(sides[0][0], block):
             key = mask_names.soft_mask(block.path, block.text)
             if quiet is None:
-                quiet = _quiet_masks(after, matching, changed.keys())
+                quiet = _quiet_masks(matching, changed.keys())
             key = mask_names.anchored_mask(key, anchor) if key in quiet else key
             found.soft[key] = max(block.weight, found.soft.get(key, 0.0))
             continue
@@ -93,8 +93,9 @@ def diff_as_masks(old: Snapshot, new: Snapshot) -> VolatileDiff:
     return found
 
 
-def _quiet_masks(new: Sequence[Block], matching: BlockMatching, paths: Collection[str]) -> set[str]:
+def _quiet_masks(matching: BlockMatching, paths: Collection[str]) -> set[str]:
     """Soft masks of blocks that did not differ: others have the same words at the same path."""
+    new = matching.new
     quiet = (new[at] for at in matching.kept_new if new[at].path in paths)
     return {mask_names.soft_mask(other.path, other.text) for other in islice(quiet, _BESIDE)}
 

@@ -226,10 +226,11 @@ class FeedFile:
     feed: FeedHeader
     recent: Callable[[], Sequence[Change]]
     """Returns the newest changes of this channel, those of the current message included."""
-    form: Literal["atom", "rss"] = "atom"
+    rss: bool = False
+    """RSS instead of Atom."""
 
     async def send(self, message: ChangeMessage, now: float, tries: int = 0) -> SendOutcome:  # noqa: ARG002
-        document = (render_rss if self.form == "rss" else render_atom)(self.feed, self.recent())
+        document = (render_rss if self.rss else render_atom)(self.feed, self.recent())
         try:
             await asyncio.to_thread(write_feed, self.path, document)
         except StoreError as error:

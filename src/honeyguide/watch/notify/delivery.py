@@ -284,14 +284,6 @@ _MAX_CHANGES = 300
 """Changes that are read at once; the others follow in the next messages."""
 
 
-class NotificationDelivery(NamedTuple):
-    """What became of one message."""
-
-    key: str
-    changes: tuple[int, ...]
-    outcome: SendOutcome
-
-
 def queue_change(
     outbox: NotificationOutbox, rules: Iterable[NotifyRule], number: int, change: Change
 ) -> None:
@@ -301,81 +293,83 @@ def queue_change(
             outbox.queue_changes([number], rule.channel, change.at, due_time(rule, change.at))
 
 
-async def deliver_queued(
-    outbox: NotificationOutbox,
-    changes: ChangeFeed,
-    rule: NotifyRule,
-    messenger: Messenger,
-    now: float,
-    collection: str = "",
-) -> list[NotificationDelivery]:
-    """Send what this rule's queue holds by now."""
-    unsent = outbox.list_unsent(rule.channel, now, _MAX_CHANGES)
-    if not unsent:
-        return []
-    if (later := quiet_until(rule.quiet_hours, now, time_zone(rule.time_zone))) > now:
-        outbox.defer_changes(rule.channel, [one.change for one in unsent], later)
-        return []
-    deliveries: list[NotificationDelivery] = []
-    bundles = _bundle_messages(outbox, changes, rule, unsent, now)
-    for place, (key, numbers, tries) in enumerate(bundles):
-        found = [row.change for number in numbers if (row := changes.get_change(number))]
-        if not found:
-            outbox.mark_failed(rule.channel, numbers, now, "the change is no longer kept", None)
-            continue
-        message = compose_message(rule.channel, found, collection, key)
-        outcome = await messenger.send(message, now, tries)
-        deliveries.append(NotificationDelivery(key, numbers, outcome))
-        if outcome.state == "sent":
-            outbox.mark_sent(rule.channel, numbers, now)
-            continue
-        again = outcome.at if outcome.state == "retry" else None
-        outbox.mark_failed(rule.channel, numbers, now, outcome.why, again)
-        if again:
-            # A receiver in trouble is left alone: the others wait with this one.
-            rest = [number for bundle in bundles[place + 1 :] for number in bundle[1]]
-            outbox.defer_changes(rule.channel, rest, again)
-            break
-    return deliveries
+class _MessageBundle(NamedTuple):
+    key: str
+    changes: tuple[int, ...]
+    tries: int
+    """Already made."""
 
 
-_MessageBundle = tuple[str, tuple[int, ...], int]
-"""A message's key, its changes, and the tries already made."""
+@dataclass
+class ChannelDelivery:
+    """Sends what is queued for one channel."""
 
+    outbox: NotificationOutbox
+    feed: ChangeFeed
+    rule: NotifyRule
+    messenger: Messenger
+    collection: str = ""
 
-def _bundle_messages(
-    outbox: NotificationOutbox,
-    changes: ChangeFeed,
-    rule: NotifyRule,
-    unsent: Sequence[UnsentChange],
-    now: float,
-) -> list[_MessageBundle]:
-    """Messages of which it is not known that they arrived, and new ones; the oldest first."""
-    bundled = [
-        (key, [*group])
-        for key, group in groupby((one for one in unsent if one.message), lambda one: one.message)
-    ]
-    made = [
-        (key, tuple(one.change for one in group), max(one.tries for one in group))
-        for key, group in bundled
-    ]
-    waiting, lost = [], []
-    for one in unsent:
-        if not one.message:
-            row = changes.get_change(one.change)
-            if row:
-                waiting.append(WaitingChange(one.change, row.change))
-            else:
-                lost.append(one.change)
-    if lost:
-        outbox.mark_failed(rule.channel, lost, now, "the change is no longer kept", None)
-    batches = ready_batches(rule, waiting, now)
-    if not batches and (later := wake_at(rule, waiting)):
-        outbox.defer_changes(rule.channel, [one.key for one in waiting], max(later, now))
-    for batch in batches:
-        numbers = tuple(one.key for one in batch)
-        made.append((outbox.bundle_changes(rule.channel, numbers), numbers, 0))
-    return sorted(made, key=lambda bundle: bundle[1])
+    async def deliver(self, now: float) -> list[SendOutcome]:
+        """What became of the messages that the queue held by now."""
+        rule, outbox, channel = self.rule, self.outbox, self.rule.channel
+        unsent = outbox.list_unsent(channel, now, _MAX_CHANGES)
+        if not unsent:
+            return []
+        if (later := quiet_until(rule.quiet_hours, now, time_zone(rule.time_zone))) > now:
+            outbox.defer_changes(channel, [one.change for one in unsent], later)
+            return []
+        outcomes: list[SendOutcome] = []
+        bundles = self._bundle_messages(unsent, now)
+        for place, (key, numbers, tries) in enumerate(bundles):
+            found = [row.change for number in numbers if (row := self.feed.get_change(number))]
+            if not found:
+                self._give_up_lost(numbers, now)
+                continue
+            message = compose_message(channel, found, self.collection, key)
+            outcome = await self.messenger.send(message, now, tries)
+            outcomes.append(outcome)
+            if outcome.state == "sent":
+                outbox.mark_sent(channel, numbers, now)
+                continue
+            again = outcome.at if outcome.state == "retry" else None
+            outbox.mark_failed(channel, numbers, now, outcome.why, again)
+            if again:
+                # A receiver in trouble is left alone: the others wait with this one.
+                rest = [number for bundle in bundles[place + 1 :] for number in bundle.changes]
+                outbox.defer_changes(channel, rest, again)
+                break
+        return outcomes
+
+    def _bundle_messages(self, unsent: Sequence[UnsentChange], now: float) -> list[_MessageBundle]:
+        """Messages of which it is not known that they arrived, and new ones; the oldest first."""
+        channel = self.rule.channel
+        made: list[_MessageBundle] = []
+        waiting, lost = [], []
+        for key, group in groupby(unsent, lambda one: one.message):
+            changes = [*group]
+            if key:
+                numbers = tuple(one.change for one in changes)
+                made.append(_MessageBundle(key, numbers, max(one.tries for one in changes)))
+                continue
+            for number, *_ in changes:
+                if row := self.feed.get_change(number):
+                    waiting.append(WaitingChange(number, row.change))
+                else:
+                    lost.append(number)
+        if lost:
+            self._give_up_lost(lost, now)
+        batches = ready_batches(self.rule, waiting, now)
+        if not batches and (later := wake_at(self.rule, waiting)):
+            self.outbox.defer_changes(channel, [one.key for one in waiting], max(later, now))
+        for batch in batches:
+            numbers = tuple(one.key for one in batch)
+            made.append(_MessageBundle(self.outbox.bundle_changes(channel, numbers), numbers, 0))
+        return sorted(made, key=lambda bundle: bundle.changes)
+
+    def _give_up_lost(self, numbers: Sequence[int], now: float) -> None:
+        why = "the change is no longer kept"
+        self.outbox.mark_failed(self.rule.channel, numbers, now, why, None)
 
 
 # -- The delivery loop --
@@ -410,15 +404,14 @@ class NotifyLoop:
         outbox, changes = self.store.outbox, self.store.changes
         for rule, messenger in self.channels:
             try:
-                done = await deliver_queued(
-                    outbox, changes, rule, messenger, self.clock(), self.name
-                )
+                delivery = ChannelDelivery(outbox, changes, rule, messenger, self.name)
+                outcomes = await delivery.deliver(self.clock())
             except Exception as error:  # noqa: BLE001 - a channel is other people's code
                 _log.warning("%s could not be notified", rule.channel, exc_info=error)
                 self.trouble = f"{rule.channel} could not be notified: {type(error).__name__}"
                 continue
-            for delivery in done:
-                if delivery.outcome.state == "sent":
+            for outcome in outcomes:
+                if outcome.state == "sent":
                     self.sent += 1
                 else:
-                    self.trouble = f"{rule.channel} could not be notified: {delivery.outcome.why}"
+                    self.trouble = f"{rule.channel} could not be notified: {outcome.why}"

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from honeyguide.change import Change, ChangeKind, PageEdit
 from honeyguide.types import Url
 from honeyguide.url import authority_of, canonical_url, host_of
+from honeyguide.watch.compare.block_matching import equal_ends
 
 MANY_PAGES = 3
 """Pages on which an edit must stand to be one of the site, not of a page."""
@@ -339,12 +340,7 @@ def entry_headline(entry: DigestEntry) -> str:
 def shorten_edit(edit: PageEdit) -> tuple[str, str]:
     """Old and new text around what differs: equal beginnings and ends are cut to a few words."""
     old, new = edit.old.split(), edit.new.split()
-    least = min(len(old), len(new))
-    head = next((i for i in range(least) if old[i] != new[i]), least)
-    rest = least - head
-    tail = next((i for i in range(rest) if old[-1 - i] != new[-1 - i]), rest)
-    if edit.what == "moved":
-        head = tail = 0
+    head, tail = (0, 0) if edit.what == "moved" else equal_ends(old, new)
     start = max(0, head - _CONTEXT_WORDS)
     return _cut_words(old, start, tail), _cut_words(new, start, tail)
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import islice
@@ -212,28 +212,24 @@ class RatePriors:
         if old:
             gain = gain - belief_shares(old)
         for name in _groups_of(url):
-            group = self._groups.get(name)
-            group = gain if group is None else group + gain
             # A group that was dropped hears of changes to members that it no longer counts.
-            self._groups[name] = np.maximum(group, 0.0)
+            self._groups[name] = np.maximum(self._groups.get(name, 0.0) + gain, 0.0)
             self._groups.move_to_end(name)
-        while len(self._groups) > self._most:
-            self._groups.popitem(last=False)
+        self._forget_oldest()
 
     def learn_all(self, pages: Iterable[tuple[Url, Belief]]) -> None:
         """When a watch begins: all that is known of all pages."""
         rest = iter(pages)
         while batch := list(islice(rest, 4_096)):
             shares = softmax_rows(np.array([unpack_belief(belief) for _, belief in batch]))
-            sums: dict[str, Floats] = {}
+            sums: dict[str, Floats] = defaultdict(lambda: np.zeros(RATE_COUNT))
             for (url, _), mine in zip(batch, shares, strict=True):
                 for name in _groups_of(url):
-                    if name in sums:
-                        sums[name] += mine
-                    else:
-                        sums[name] = mine.copy()
+                    sums[name] += mine
             for name, total in sums.items():
-                group = self._groups.get(name)
-                self._groups[name] = total if group is None else group + total
-            while len(self._groups) > self._most:
-                self._groups.popitem(last=False)
+                self._groups[name] = self._groups.get(name, 0.0) + total
+            self._forget_oldest()
+
+    def _forget_oldest(self) -> None:
+        while len(self._groups) > self._most:
+            self._groups.popitem(last=False)

@@ -4,8 +4,9 @@ of hosts."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import Literal, NamedTuple
 
@@ -127,8 +128,6 @@ class WatchBudget:
 
     per_hour: float = 500.0
     """Requests in all."""
-    host_rest_s: float = 1.0
-    """Rest of a host between two requests, where nobody says otherwise."""
     shortest_s: float = 300.0
     """Shortest time between two visits to a page."""
     longest_s: float = 60 * DAY
@@ -182,7 +181,8 @@ def steer_towards(number: float, asked: float, granted: float) -> float:
 
 # -- Turns of hosts --
 #
-# Pages that are due wait for their host: one request at a time, with a delay after each.
+# Pages that are due wait for their host: one request at a time. How long a host rests between two
+# is the flow's business (:class:`honeyguide.net.host_queue.HostQueues`).
 
 
 class HostTurn(NamedTuple):
@@ -192,60 +192,42 @@ class HostTurn(NamedTuple):
     row: int
 
 
-class HostDemand(NamedTuple):
-    """What was asked of a host in a period."""
-
-    host: int
-    done: int
-    waiting: int
-    rest: float
-    """Seconds it rests after each."""
-
-
+@dataclass(slots=True)
 class _HostState:
-    __slots__ = ("busy", "done", "listed", "rest", "rests_until", "waiting")
-
-    def __init__(self, rest: float) -> None:
-        self.waiting: list[HostTurn] = []
-        self.rests_until = 0.0
-        self.rest = rest
-        self.busy = False
-        self.listed = False
-        """Whether it stands in one of the two heaps."""
-        self.done = 0
-        """Requests in this period."""
+    waiting: list[HostTurn] = field(default_factory=list)
+    busy: bool = False
+    listed: bool = False
+    """Whether its turn may be near."""
 
 
 class HostTurns:
     """Whose turn it is. Hosts are numbers here."""
 
-    def __init__(self, rest_s: float) -> None:
-        self._rest = rest_s
-        self._hosts: dict[int, _HostState] = {}
-        self._resting: list[tuple[float, int]] = []
+    def __init__(self) -> None:
+        self._hosts: defaultdict[int, _HostState] = defaultdict(_HostState)
+        self._listed: list[int] = []
+        """Hosts that got a page, or are free again, since the last turn."""
         self._ready: list[tuple[float, int]] = []
 
     def offer(self, turn: HostTurn, host: int) -> None:
         """A page is due."""
-        state = self._host_state(host)
-        heappush(state.waiting, turn)
-        self._list_host(host, state)
+        heappush(self._hosts[host].waiting, turn)
+        self._list_host(host)
 
     def withdraw(self, row: int, host: int) -> None:
         """A page is not to be visited after all."""
-        state = self._host_state(host)
+        state = self._hosts[host]
         state.waiting = [turn for turn in state.waiting if turn.row != row]
         heapify(state.waiting)
 
-    def peek_turn(self, now: float) -> HostTurn | None:
+    def peek_turn(self) -> HostTurn | None:
         """The page whose turn it is; it stays where it is."""
-        while self._resting and self._resting[0][0] <= now:
-            _, host = heappop(self._resting)
-            state = self._hosts[host]
-            if state.waiting:
-                heappush(self._ready, (state.waiting[0].due, host))
-            else:
-                state.listed = False
+        for host in self._listed:
+            waiting = self._hosts[host].waiting
+            self._hosts[host].listed = bool(waiting)
+            if waiting:
+                heappush(self._ready, (waiting[0].due, host))
+        self._listed.clear()
         while self._ready:
             state = self._hosts[self._ready[0][1]]
             if state.waiting:
@@ -254,56 +236,35 @@ class HostTurns:
             state.listed = False
         return None
 
-    def take(self, now: float) -> HostTurn | None:
+    def take(self) -> HostTurn | None:
         """The same, and its host is busy from now on."""
-        if self.peek_turn(now) is None:
+        if self.peek_turn() is None:
             return None
-        _, host = heappop(self._ready)
-        state = self._hosts[host]
+        state = self._hosts[heappop(self._ready)[1]]
         state.listed, state.busy = False, True
         return heappop(state.waiting)
 
-    def finish_turn(self, host: int, now: float, rest: float | None, asked: bool = True) -> None:
-        """The visit is over; its host rests, if it was asked at all."""
-        state = self._host_state(host)
-        state.busy = False
-        if asked:
-            state.done += 1
-            if rest is not None:
-                state.rest = rest
-            state.rests_until = now + state.rest
-        self._list_host(host, state)
+    def finish_turn(self, host: int) -> None:
+        """The visit is over."""
+        self._hosts[host].busy = False
+        self._list_host(host)
 
-    def wake_at(self) -> float | None:
-        """When a page can be taken that cannot be taken yet; 0.0: one can be taken."""
-        if self._ready:
-            return 0.0
-        return self._resting[0][0] if self._resting else None
+    def may_have_turn(self) -> bool:
+        return bool(self._ready or self._listed)
 
-    def rests_until(self, host: int) -> float:
-        state = self._hosts.get(host)
-        return state.rests_until if state is not None else 0.0
+    def end_period(self) -> int:
+        """How many pages waited; none does any more."""
+        count = sum(len(state.waiting) for state in self._hosts.values())
+        for state in self._hosts.values():
+            state.waiting, state.listed = [], False
+        self._listed, self._ready = [], []
+        return count
 
-    def end_period(self) -> list[HostDemand]:
-        """What was asked of hosts. Then nothing waits any more, and counting starts again."""
-        found = []
-        for host, state in self._hosts.items():
-            if state.done or state.waiting:
-                found.append(HostDemand(host, state.done, len(state.waiting), state.rest))
-            state.done, state.waiting, state.listed = 0, [], False
-        self._resting, self._ready = [], []
-        return found
-
-    def _host_state(self, host: int) -> _HostState:
-        found = self._hosts.get(host)
-        if found is None:
-            found = self._hosts[host] = _HostState(self._rest)
-        return found
-
-    def _list_host(self, host: int, state: _HostState) -> None:
+    def _list_host(self, host: int) -> None:
+        state = self._hosts[host]
         if state.waiting and not state.busy and not state.listed:
             state.listed = True
-            heappush(self._resting, (state.rests_until, host))
+            self._listed.append(host)
 
 
 # -- Rows of pages --
@@ -332,8 +293,6 @@ class ScheduleRows:
         self.host = np.zeros(0, np.int32)
         self.taken = np.zeros(0, bool)
         self.busy = np.zeros(0, bool)
-        self.surcharge = np.ones(0)
-        """By host: what its pages must be worth more than others."""
         self.keys: list[Url | None] = []
         self._rows: dict[Url, int] = {}
         self._hosts: dict[str, int] = {}
@@ -355,7 +314,7 @@ class ScheduleRows:
             row = self._rows[key] = self._new_row(key)
             self.taken[row], self.busy[row], self.due[row] = True, False, math.inf
             self.last[row], self.not_before[row] = -math.inf, -math.inf
-            self.host[row] = self._host_number(host)
+            self.host[row] = self._hosts.setdefault(host, len(self._hosts))
         if last is not None and last > self.last[row]:
             self.last[row] = last
         return row
@@ -382,13 +341,6 @@ class ScheduleRows:
                 setattr(self, name, np.concatenate([old, np.zeros(more, old.dtype)]))
         return len(self.keys) - 1
 
-    def _host_number(self, host: str) -> int:
-        number = self._hosts.setdefault(host, len(self._hosts))
-        if number >= len(self.surcharge):
-            more = max(64, len(self.surcharge) // 2)
-            self.surcharge = np.concatenate([self.surcharge, np.ones(more)])
-        return number
-
 
 # -- Prices --
 
@@ -401,7 +353,7 @@ one makes sure that nothing of the budget is lost."""
 
 
 class VisitPrices:
-    """One price for all, at which pages ask for what the budget grants, and hosts' surcharges."""
+    """One price for all, at which pages ask for what the budget grants."""
 
     def __init__(self, budget: WatchBudget, rows: ScheduleRows) -> None:
         self._budget = budget
@@ -420,7 +372,7 @@ class VisitPrices:
     def due_at(self, row: int) -> float:
         """When a visit to the page will be worth its price, within the limits for all."""
         rows, budget = self._rows, self._budget
-        price = max(self.price, 1e-30) * float(rows.surcharge[rows.host[row]])
+        price = max(self.price, 1e-30)
         days = self._value.wait(float(rows.rate[row]), float(rows.weight[row]), price)
         wait = min(max(days * DAY, budget.shortest_s), budget.longest_s)
         return max(float(rows.last[row]) + wait, float(rows.not_before[row]))
@@ -443,26 +395,7 @@ class VisitPrices:
         days = self._budget.unseen_days
         return float(self._value.worth(UNKNOWN_RATE.per_day, max(expected, 0.0), days))
 
-    def charge_hosts(self, hosts: Iterable[HostDemand], seconds: float) -> float:
-        """Correct the surcharges; how many visits are waiting that hosts could have taken.
-
-        What a host could not have taken does not count: it must not make others dearer.
-        """
-        surcharge = self._rows.surcharge
-        waiting = 0.0
-        idle = surcharge > 1.0
-        for one in hosts:
-            room = max(seconds / max(one.rest, 1e-3), 1.0)
-            waiting += min(one.waiting, max(room - one.done, 0.0))
-            idle[one.host] = False
-            now = float(surcharge[one.host])
-            asked = one.done + _QUEUE_SHARE * one.waiting + max(one.waiting - room, 0.0)
-            if now > 1.0 or asked > room:
-                surcharge[one.host] = max(1.0, steer_towards(now, asked, room))
-        surcharge[idle] = np.maximum(1.0, surcharge[idle] * math.exp(-0.3))
-        return waiting
-
-    def tune_price(self, now: float, made: int, waiting: float, granted: float) -> list[HostTurn]:
+    def tune_price(self, now: float, made: int, waiting: int, granted: float) -> list[HostTurn]:
         """Find the price for the next period, and say what is due in it.
 
         ``made`` are the visits of the last one, where ``granted`` were allowed.
@@ -474,7 +407,7 @@ class VisitPrices:
         if not len(free):
             return []
         if self.price:
-            asked = made + max(waiting - self._queued, 0.0) + _QUEUE_SHARE * waiting
+            asked = made + max(waiting - self._queued, 0) + _QUEUE_SHARE * waiting
             portion = min(max(steer_towards(self._portion, granted, asked), 0.25), 4.0)
             # Where all pages were asked for, asking for more of them would be in vain.
             self._portion = min(portion, self._portion) if self._all else portion
@@ -497,12 +430,11 @@ class VisitPrices:
         return turns
 
     def _visit_worths(self, those: NDArray[np.intp], at: float) -> Floats:
-        """What visits will be worth then, where surcharges are paid."""
+        """What visits will be worth then."""
         rows, unseen = self._rows, self._budget.unseen_days
         last = rows.last[those]
         days = np.where(np.isinf(last), unseen, np.maximum(at - last, 0.0) / DAY)
-        worth = self._value.worth(rows.rate[those], rows.weight[those], days)
-        return np.asarray(worth / rows.surcharge[rows.host[those]])
+        return self._value.worth(rows.rate[those], rows.weight[those], days)
 
     def _neglected_rows(
         self, free: NDArray[np.intp], first: NDArray[np.intp], until: float

@@ -33,9 +33,7 @@ class VisitCircumstances(NamedTuple):
     now: float
     shortest_s: float
     longest_s: float
-    surcharge: float = 1.0
     not_before: float = -math.inf
-    rests_until: float = -math.inf
     busy: bool = False
     spent: bool = False
 
@@ -55,10 +53,6 @@ def visit_reason(
         cause = "this is the shortest interval (watch.min_interval_s)"
     elif wait >= case.longest_s * 0.999:
         cause = "this is the longest interval (watch.max_interval_days)"
-    elif case.surcharge > 1.01:
-        cause = (
-            f"its host is at its limit, so a visit must be worth {case.surcharge:.1f} times as much"
-        )
     else:
         cause = "then a visit has the same value as one to any other page"
     return (
@@ -82,11 +76,7 @@ def describe_frequency(rate: ChangeRate) -> str:
 
 
 def _describe_hold(next_at: float, case: VisitCircumstances) -> str:
-    if next_at > case.now:
-        return ""
-    if case.rests_until > case.now:
-        return f"; its host waits for {describe_span(case.rests_until - case.now)}"
-    return "; the budget is used up for now" if case.spent else ""
+    return "; the budget is used up for now" if case.spent and next_at <= case.now else ""
 
 
 def _describe_due(at: float, now: float) -> str:
@@ -115,11 +105,9 @@ def describe_span(seconds: float) -> str:
 #
 # A page is due when a visit to it is worth the price of one
 # (:mod:`honeyguide.watch.schedule.prices`). The price is one number for all pages, such that they
-# ask for as many visits as the budget grants; once in a period it is corrected. A host that cannot
-# take the visits its pages ask for has a surcharge, the multiplier of its own limit (Kolobov et al.
-# 2019). We depart from the published greedy rule (in every slot the most valuable page, Busa-Fekete
-# et al. 2025) in that moments are computed beforehand: a page costs nothing until it is due,
-# however many there are.
+# ask for as many visits as the budget grants; once in a period it is corrected. We depart from the
+# published greedy rule (in every slot the most valuable page, Busa-Fekete et al. 2025) in that
+# moments are computed beforehand: a page costs nothing until it is due, however many there are.
 #
 # Only what is due before the next correction stands in the heap; the rest are rows of arrays.
 
@@ -132,7 +120,7 @@ class Schedule:
         self._rows = prices.ScheduleRows()
         self._prices = prices.VisitPrices(budget, self._rows)
         self._soon: list[prices.HostTurn] = []
-        self._turns = prices.HostTurns(budget.host_rest_s)
+        self._turns = prices.HostTurns()
         self._bucket = prices.TokenBucket(budget.per_hour, now)
         self._tuned = self._tune_at = now
         self._made = self._discovered = 0
@@ -176,37 +164,24 @@ class Schedule:
     def due(self, now: float) -> Url | None:
         """The page to visit now, or None. Its host is busy until ``visited`` or ``failed``."""
         self._advance_to(now)
-        if not self._bucket.is_ready(now) or (turn := self._turns.take(now)) is None:
+        if not self._bucket.is_ready(now) or (turn := self._turns.take()) is None:
             return None
         self._bucket.take(now)
         self._made += 1
         self._rows.busy[turn.row] = True
         return self._rows.keys[turn.row]
 
-    def visited(
-        self,
-        key: Url,
-        now: float,
-        *,
-        rate: ChangeRate | None = None,
-        weight: float | None = None,
-        rest: float | None = None,
-    ) -> None:
-        """The page was seen. ``rest``: seconds its host wants, if not as before."""
-        self._end_visit(key, now, rest, True)
+    def visited(self, key: Url, now: float, *, rate: ChangeRate | None = None) -> None:
+        """The page was seen."""
+        self._end_visit(key)
         if (row := self._rows.row_of(key)) is not None:
             self._rows.last[row], self._rows.not_before[row] = now, -math.inf
-            self._update_page(row, rate, weight)
+            self._update_page(row, rate)
             self._plan_row(row)
 
-    def failed(
-        self, key: Url, now: float, *, again: float, rest: float | None = None, asked: bool = True
-    ) -> None:
-        """It could not be seen, from which nothing follows; try again after so many seconds.
-
-        ``asked`` False: its host was not spoken to, and need not rest.
-        """
-        self._end_visit(key, now, rest, asked)
+    def failed(self, key: Url, now: float, *, again: float) -> None:
+        """It could not be seen, from which nothing follows; try again after so many seconds."""
+        self._end_visit(key)
         if (row := self._rows.row_of(key)) is not None:
             self._rows.not_before[row] = now + again
             self._plan_row(row)
@@ -215,9 +190,9 @@ class Schedule:
         """When to ask again; None: there is nothing to watch. Nobody is late who sleeps so long."""
         if not len(self._rows):
             return None
-        turn = self._turns.wake_at()
-        due = self._soon[0].due if self._soon else math.inf
-        first = due if turn is None else min(due, turn)
+        first = self._soon[0].due if self._soon else math.inf
+        if self._turns.may_have_turn():
+            first = now
         return max(now, min(max(first, self._bucket.ready_at(now)), self._tune_at))
 
     def choose_spending(
@@ -232,7 +207,7 @@ class Schedule:
         if not self._bucket.is_ready(now):
             return None
         news = self._prices.unseen_worth(unseen)
-        turn = self._turns.peek_turn(now)
+        turn = self._turns.peek_turn()
         if turn is None:
             return "discover" if unseen > 0 and news >= self.price else None
         share = self._discovered / max(self._granted_visits(self._budget.period_s), 1.0)
@@ -255,7 +230,7 @@ class Schedule:
         if (row := self._rows.row_of(key)) is None:
             return None
         self._advance_to(now)
-        rows, host = self._rows, int(self._rows.host[row])
+        rows = self._rows
         known = ChangeRate(float(rows.rate[row]), float(rows.low[row]), float(rows.high[row]))
         weight, last = float(rows.weight[row]), float(rows.last[row])
         seen = last if last > -math.inf else None
@@ -264,9 +239,7 @@ class Schedule:
             now,
             self._budget.shortest_s,
             self._budget.longest_s,
-            surcharge=float(rows.surcharge[host]),
             not_before=float(rows.not_before[row]),
-            rests_until=self._turns.rests_until(host),
             busy=bool(rows.busy[row]),
             spent=not self._bucket.is_ready(now),
         )
@@ -285,7 +258,7 @@ class Schedule:
         first = nsmallest(count, dues)
         return [(key, max(due, now)) for due, row in first if (key := rows.keys[row]) is not None]
 
-    def _update_page(self, row: int, rate: ChangeRate | None, weight: float | None) -> None:
+    def _update_page(self, row: int, rate: ChangeRate | None, weight: float | None = None) -> None:
         rows = self._rows
         if rate is not None:
             low, middle, high = (
@@ -300,14 +273,14 @@ class Schedule:
             self._turns.withdraw(row, int(self._rows.host[row]))
             self._rows.due[row] = math.inf
 
-    def _end_visit(self, key: Url, now: float, rest: float | None, asked: bool) -> None:
+    def _end_visit(self, key: Url) -> None:
         host = self._leaving.pop(key, None)
         row = self._rows.row_of(key)
         if host is None and row is not None and self._rows.busy[row]:
             self._rows.busy[row] = False
             host = int(self._rows.host[row])
         if host is not None:
-            self._turns.finish_turn(host, now, rest, asked)
+            self._turns.finish_turn(host)
 
     def _plan_row(self, row: int) -> None:
         """Put a page where it belongs: into the heap, or away until the next correction."""
@@ -335,7 +308,7 @@ class Schedule:
         """A period is over: correct the prices, and find out what is due in the next one."""
         period = self._budget.period_s
         since, self._tuned, self._tune_at = now - self._tuned, now, now + period
-        waiting = self._prices.charge_hosts(self._turns.end_period(), since)
+        waiting = self._turns.end_period()
         self._rows.due[:] = math.inf
         self._soon = self._prices.tune_price(now, self._made, waiting, self._granted_visits(since))
         self._made = self._discovered = 0

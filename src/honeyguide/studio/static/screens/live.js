@@ -5,13 +5,14 @@ import { el, fill, outside } from "../lib/dom.js";
 import { ago, bytes, count, number, percent, score, span } from "../lib/format.js";
 import { hinted } from "../lib/hints.js";
 import * as live from "../lib/live.js";
-import { empty, facts } from "../lib/parts.js";
+import { button, empty, facts, notice, toast } from "../lib/parts.js";
 import * as table from "../lib/table.js";
 import { watching } from "./live/watch.js";
 
 const FETCHING = 12; // addresses shown at once
 const HOSTS = 20;
 const ASKED = "you asked for it"; // the crawl's own word for Ctrl-C, Pause and Stop
+const ADVISED = 200; // visits after which advice is asked for again
 const LATE_S = 5; // hosts that were counted longer ago are said to be
 const KINDS = {
   dns: "name not found", connect: "no connection", tls: "bad certificate", timeout: "took too long",
@@ -38,7 +39,7 @@ export async function show(main, params, api) {
 }
 
 function layout(main, name, api) {
-  const places = Object.fromEntries(["state", "numbers", "curve", "scores", "fetching", "top", "failures", "languages", "rest", "counted"].map((key) => [key, el("div", {})]));
+  const places = Object.fromEntries(["state", "advice", "numbers", "curve", "scores", "fetching", "top", "failures", "languages", "rest", "counted"].map((key) => [key, el("div", {})]));
   const hosts = hostTable();
   const watch = watching(api, name);
   const begin = el("div", { hidden: true }, empty("Nothing fetched yet", "Start the crawl to see its progress here.", el("a", { class: "button primary", href: `#/c/${encodeURIComponent(name)}/start` }, "Start")));
@@ -65,7 +66,7 @@ function layout(main, name, api) {
     ),
     el("section", { class: "panel" }, el("h2", {}, "Hosts"), places.counted, hosts.element),
   );
-  fill(main, el("h1", {}, "Live"), places.state, places.numbers, watch.element, begin, panels);
+  fill(main, el("h1", {}, "Live"), places.state, places.advice, places.numbers, watch.element, begin, panels);
   let plot = null;
   const drawn = {};
   // Only what differs is touched: a screen reader, or a selection, is not disturbed for nothing.
@@ -80,6 +81,7 @@ function layout(main, name, api) {
       part("watch", state.watch, () => watch.draw(state.watch));
       part("state", [state.watch?.running, state.running, state.fresh, state.stopping, state.ended, state.last, state.next_at], () => fill(places.state, standing(state)));
       part("numbers", [state.budget, state.visits, state.relevant, state.rate, state.waiting, state.known_hosts, state.labels, state.bytes], () => fill(places.numbers, numbers(state)));
+      part("advice", Math.floor(state.visits / ADVISED) + (state.running ? 0 : 0.5), () => advise(places.advice, api, name));
       begin.hidden = state.visits > 0 || state.running;
       panels.hidden = !begin.hidden;
       part("curve", [state.curve, state.generations, state.watch?.running], () => {
@@ -99,6 +101,26 @@ function layout(main, name, api) {
     },
     stop: () => { plot?.stop(); watch.stop(); },
   };
+}
+
+// What hinders the crawl, each with a button that mends it. Mostly there is nothing.
+async function advise(place, api, name) {
+  try {
+    const found = await api.get(api.path(name, "advice"));
+    fill(place, found.map((one) => notice("info", `${one.sentence} ${one.proposal}`, mend(one, place, api, name))));
+  } catch (error) {
+    if (error?.name !== "AbortError") fill(place); // the rest of the screen says what is wrong
+  }
+}
+
+function mend(one, place, api, name) {
+  if (one.command === "ask") return el("a", { class: "button", href: `#/c/${encodeURIComponent(name)}/label` }, "Label pages");
+  if (!one.acceptable) return null;
+  return button("Accept", async () => {
+    await api.post(api.path(name, "advice"), { proposal: one.proposal });
+    toast("Done. It counts when the crawl is started next.", "good");
+    await advise(place, api, name);
+  }, { kind: "primary" });
 }
 
 function standing(state) {

@@ -127,7 +127,7 @@ function described(topic) {
   return [
     el("h2", {}, "The topic"),
     topic.description && el("p", {}, topic.description),
-    facts([["strategy", topic.strategy], ["a crawl stops at", topic.pages ? `${number(topic.pages)} visits` : "no limit"], ["languages", topic.language.join(", ") || "any"], ["contact", topic.contact]]),
+    facts([["strategy", topic.strategy], ["a crawl stops at", topic.pages ? `${number(topic.pages)} visits` : "no limit"], ["languages", topic.language.join(", ") || "any"], ["how strict", topic.kept || topic.keep || `threshold ${topic.threshold}`], ["contact", topic.contact]]),
     list("Keywords", topic.keywords),
     list("Seeds", topic.seeds),
     list("Good examples", topic.good),
