@@ -126,6 +126,20 @@ def test_kills_of_shards_and_of_their_coordinator(site: Site, tmp_path: Path) ->
     assert _shortest_rest(site.log) >= DELAY
 
 
+def test_a_budget_is_used_up_after_a_kill(site: Site, tmp_path: Path) -> None:
+    """Visits of the run that was killed are gathered by the next, and count in its budget."""
+    folder = tmp_path / "bees"
+    _bees(site, folder, pages=40)
+    crawl = start("crawl", folder, "--shards", 2, "-n", 150, "--quiet")
+    _until(lambda: len(site.log) >= 90 + HOSTS)
+    crawl.kill()
+    crawl.wait()
+    assert len(journal(folder)) < 90, "some were not gathered"
+    done = honeyguide("crawl", folder, "--shards", 2, "-n", 150, "--json", timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["visits"] == 150 == len(journal(folder))
+
+
 def test_a_robots_file_that_moved_to_another_shard(site: Site, tmp_path: Path) -> None:
     folder = tmp_path / "bees"
     wanted = _bees(site, folder, pages=12)
