@@ -16,6 +16,7 @@ from honeyguide.store.export import EXPORT_COLUMNS, export_collection
 from honeyguide.training.documents import ColumnNames, ReadingTally, read_documents
 from honeyguide.types import Label, Url, Visit
 from honeyguide.watch.list_import import load_watch_list
+from tests.commands import Told
 from tests.unit.store_visits import answer, bad, change, good, records, warc_files
 
 
@@ -185,6 +186,43 @@ def test_lost_records_are_counted(store: Store, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="none of the 5 answers"):
         export_collection(store, tmp_path / "none.warc.gz", everything=True)
     assert not (tmp_path / "none.warc.gz").exists()
+
+
+def test_damaged_records_are_left_out_and_told(store: Store, tmp_path: Path, told: Told) -> None:
+    (file,) = warc_files(store.folder)
+    row = store.visits.visit_by_id(2)
+    assert row is not None
+    assert row.offset is not None
+    with file.open("r+b") as damaged:
+        damaged.seek(row.offset + 40)
+        damaged.write(b"x" * 20)
+    for name in ("most.warc.gz", "most.warc"):
+        done = export_collection(store, tmp_path / name, everything=True)
+        assert (done.rows, done.missing, done.damaged) == (4, 0, (row.url,))
+        assert len(list(records(tmp_path / name))) == 1 + 2 * 4
+    (store.folder / "topic.toml").write_text('[topic]\nkeywords = ["bee"]\n')
+    exported = told("export", store.folder, "--to", tmp_path / "a.warc.gz", "--all", "--as-is")
+    assert exported.code == 3
+    assert "1 answer left out" in exported.err
+    assert row.url in exported.err
+    assert "4 answers written" in exported.out
+
+
+def test_a_changed_record_is_damaged(store: Store, tmp_path: Path) -> None:
+    """A record that unpacks and is as long as before, with other words in it."""
+    (file,) = warc_files(store.folder)
+    row = store.visits.visit_by_id(5)
+    assert row is not None
+    assert row.offset is not None
+    whole = file.read_bytes()
+    record = gzip.decompress(whole[row.offset : row.offset + row.length])
+    other = gzip.compress(record.replace(b"HTTP/1.1 200", b"HTTP/1.1 404"))
+    file.write_bytes(whole[: row.offset] + other)
+    change(
+        store.folder, f"UPDATE visits SET length = {len(other)}, request_length = 0 WHERE id = 5"
+    )
+    done = export_collection(store, tmp_path / "a.warc.gz", everything=True)
+    assert done.damaged == (row.url,)
 
 
 @pytest.mark.parametrize(
