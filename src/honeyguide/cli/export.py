@@ -106,10 +106,12 @@ def export(
             "a site's pages as good to count them, or export every visit with --all"
         )
     if as_json:
-        facts = {"file": str(done.path), "format": done.format, "rows": done.rows}
         cut = None if everything else asdict(collection.relevance_cut(keep))
-        lost = {"missing": done.missing, "damaged": done.damaged, "unproven": done.unproven}
-        print_json(facts | lost | {"kept": cut})
+        facts: dict[str, object] = {
+            "file": str(done.path), "format": done.format, "rows": done.rows,
+            "missing": done.missing, "damaged": done.damaged, "unproven": done.unproven,
+        }  # fmt: skip
+        print_json(facts | {"kept": cut})
     else:
         things = "answer" if done.format == "warc" else "row"
         typer.echo(f"{count_noun(done.rows, things)} written to {done.path}.")
