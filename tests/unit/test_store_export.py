@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -125,7 +126,30 @@ def test_csv_is_safe_in_a_spreadsheet(store: Store, tmp_path: Path) -> None:
         rows = list(csv.DictReader(file))
     assert rows[1]["text"] == "'=HYPERLINK(1)\nsecond line"
     assert rows[1]["anchor"] == "'-1+1"
-    assert rows[1]["text_digest"].lstrip("-").isdigit()
+    assert re.fullmatch("[0-9a-f]{16}", rows[1]["text_digest"])
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [("=1", "'=1"), (" \n=1", "' \n=1"), ("\x1b=1", "'=1"), ("＝1", "'＝1"), ("\t1", "'\t1"),
+     ("a\x1b[31mb\x9b1m\0\x7f", "a[31mb1m"), ("a\n=1", "a\n=1"), ("a=1", "a=1")],
+)  # fmt: skip
+def test_cells_of_csv(tmp_path: Path, text: str, cell: str) -> None:
+    visit = good(1)._replace(link=good(1).link._replace(anchor=text))
+    with Store.open(tmp_path / "c", "crawl") as store:
+        with store.transaction():
+            store.append_visits([visit])
+        export_collection(store, tmp_path / "a.csv")
+    with (tmp_path / "a.csv").open(newline="", encoding="utf-8") as file:
+        assert [row["anchor"] for row in csv.DictReader(file)] == [cell]
+
+
+def test_digests_of_texts_are_the_same_for_every_reader(store: Store, tmp_path: Path) -> None:
+    export_collection(store, tmp_path / "a.jsonl")
+    for told, row in zip(lines(tmp_path / "a.jsonl"), (1, 3, 5), strict=True):
+        kept = store.visits.visit_by_id(row)
+        assert kept is not None
+        assert int(told["text_digest"], 16) % 2**64 == (kept.text_digest or 0) % 2**64
 
 
 def test_parquet_has_types_and_row_groups(

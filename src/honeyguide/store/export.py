@@ -7,6 +7,7 @@ import errno
 import gzip
 import io
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -123,7 +124,7 @@ EXPORT_COLUMNS: dict[str, type] = {
     "depth": int, "channel": str, "at": str, "tries": int, "status": int, "failure": str,
     "detail": str, "redirect_to": str, "media_type": str, "charset": str, "canonical": str,
     "indexable": bool, "copy_of": str, "copy_exact": bool, "unproven": bool, "warc": str,
-    "offset": int, "length": int, "payload_digest": str, "text_digest": int, "visit": int,
+    "offset": int, "length": int, "payload_digest": str, "text_digest": str, "visit": int,
     "text": str,
 }  # fmt: skip
 """What a row of an export tells, and its type; any of them may be missing (None)."""
@@ -139,7 +140,8 @@ _USUAL_ENDINGS: dict[ExportFormat, str] = {
 }  # fmt: skip
 _STREAMED_ROWS = 100
 """Rows of a piece that is streamed."""
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA_START = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r]").match
+_CONTROL_CHARS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 class ExportResult(NamedTuple):
@@ -355,6 +357,8 @@ def _export_rows(
         label = labels.newest_label(row.url)
         found: dict[str, Any] = {
             "visit": row.id,
+            # A number of 64 bits would be rounded by most readers of JSON.
+            "text_digest": None if row.text_digest is None else f"{row.text_digest % 2**64:016x}",
             "at": _iso_time(row.at),
             "relevant": labels.is_relevant(row),
             "label": None if label is None else label.value,
@@ -407,8 +411,8 @@ def _write_csv(
 
 
 def _safe_cell(value: Any) -> Any:
-    """A cell that no spreadsheet takes for a formula, and no reader for the end of the file."""
+    """A cell that no spreadsheet takes for a formula, and no terminal for an order."""
     if not isinstance(value, str):
         return value
-    value = value.replace("\0", "")
-    return "'" + value if value.startswith(_FORMULA_STARTS) else value
+    value = _CONTROL_CHARS.sub("", value)
+    return "'" + value if _FORMULA_START(value) else value
