@@ -34,10 +34,13 @@ def check_folder(folder: Path) -> None:
 
 
 def open_regular(path: Path, flags: int) -> int:
-    """A descriptor of a regular file; never of what a link leads to, or of a pipe or device."""
+    """A descriptor of a regular file; never of what a link leads to, or of a pipe or device.
+
+    A new one is its owner's alone: cookies and private pages lie in a collection.
+    """
     try:
         # Without O_NONBLOCK, opening a pipe would wait for somebody at its other end.
-        fd = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
+        fd = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
     except OSError as error:
         if path.is_symlink():
             raise CollectionCorrupt(_not_plain(path, "file")) from error

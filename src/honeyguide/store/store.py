@@ -100,7 +100,7 @@ class Store:
                 collection_files.check_folder(folder)
             if mode == "crawl":
                 with SqliteErrorGuard(folder / "lock"):
-                    folder.mkdir(parents=True, exist_ok=True)
+                    folder.mkdir(0o700, parents=True, exist_ok=True)
                     lock = CollectionLock(folder / "lock")
                 closing.callback(lock.close)
             db = Database(folder / "collection.db", mode)

@@ -503,7 +503,7 @@ class WarcArchive:
                 os.ftruncate(self._fd, self._committed)
 
     def _open_file(self) -> None:
-        self.shelf.folder.mkdir(exist_ok=True)
+        self.shelf.folder.mkdir(0o700, exist_ok=True)
         path = warc_path(self.shelf.folder, self._name)
         # A file that held something and is gone must not come back with a hole in it.
         new = self._committed == 0
