@@ -17,7 +17,7 @@ from honeyguide.api.tables import HarvestTable, ResultTable, to_datetime
 from honeyguide.api.user_urls import resolve_url
 from honeyguide.config.loading import check_keep, load_settings
 from honeyguide.config.settings import Settings
-from honeyguide.errors import ConfigError, HoneyguideError
+from honeyguide.errors import ConfigError, HoneyguideError, StoreError
 from honeyguide.learning import topics as several
 from honeyguide.multi_topic import topic_names
 from honeyguide.store.labels import TopicSelection
@@ -63,8 +63,8 @@ class Collection:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = _resolve_folder(Path(folder))
-        if not self.folder.is_dir():
-            raise ConfigError(
+        if not (self.folder / "topic.toml").exists():
+            raise StoreError(
                 f"there is no collection {str(folder)!r} here; make it with: "
                 f"honeyguide new {shlex.quote(str(folder))}"
             )
