@@ -53,7 +53,8 @@ def test_a_page(server: Server) -> None:
     ("coding", "payload"),
     [
         ("gzip", gzip.compress(PAGE, mtime=0)), ("br", brotli.compress(PAGE)),
-        ("zstd", zstandard.compress(PAGE)), ("gzip, br", brotli.compress(gzip.compress(PAGE, mtime=0))),
+        ("zstd", zstandard.compress(PAGE)),
+        ("gzip, br", brotli.compress(gzip.compress(PAGE, mtime=0))),
     ],
 )  # fmt: skip
 def test_codings(server: Server, coding: str, payload: bytes) -> None:

@@ -20,6 +20,7 @@ from urllib.parse import quote, quote_plus
 
 from honeyguide.errors import ConfigError
 from honeyguide.fetch.ip_policy import forbidden_reason, is_loopback_host
+from honeyguide.store.collection_files import xdg_folder
 from honeyguide.url import canonical_url, host_of, is_ip, site_origin
 
 if TYPE_CHECKING:
@@ -118,13 +119,6 @@ def config_folder() -> Path:
         return xdg_folder("XDG_CONFIG_HOME", ".config")
     except RuntimeError:
         raise ConfigError("you have no home folder; set XDG_CONFIG_HOME to one") from None
-
-
-def xdg_folder(variable: str, default: str) -> Path:
-    """Honeyguide's folder where the XDG variable says, or below the home folder."""
-    folder = os.environ.get(variable, "")
-    # The XDG standard has relative paths ignored.
-    return (Path(folder) if folder.startswith("/") else Path.home() / default) / "honeyguide"
 
 
 def _checked_key_path(name: str, folder: Path | None) -> Path:

@@ -22,7 +22,7 @@ from honeyguide.fetch.ip_policy import is_loopback_host
 from honeyguide.net.polite_fetch import RequestPacer
 from honeyguide.net.politeness import MAX_WAIT_S, parse_retry_after
 from honeyguide.protocols import Fetcher
-from honeyguide.search.credentials import ApiKey, xdg_folder
+from honeyguide.search.credentials import ApiKey
 from honeyguide.search.engine import (
     MAX_ANSWER_BYTES,
     ResultPage,
@@ -31,6 +31,7 @@ from honeyguide.search.engine import (
     parse_json_answer,
     text_value,
 )
+from honeyguide.store.collection_files import xdg_folder
 from honeyguide.types import Request, Response, Url
 from honeyguide.url import authority_of, canonical_url, host_of
 
