@@ -22,10 +22,8 @@ settings.load_profile("house")
 
 # -- Several processes (``pytest -n 2``, as ``make test`` has it) --
 
-LONGEST_FIRST = (
-    "tests/golden/test_golden_crawls.py", "tests/browser", "tests/end_to_end/test_labels_arrive.py",
-)  # fmt: skip
-"""What takes longest, so that no process is left alone with it at the end."""
+LONGEST_FIRST = ("tests/golden", "tests/browser", "tests/end_to_end")
+"""Folders whose files take longest, so that no process is left alone with one at the end."""
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -43,14 +41,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if hasattr(config, "workerinput"):
-        ranks = {path: rank for rank, path in enumerate(LONGEST_FIRST)}
-
-        def rank(item: pytest.Item) -> int:
-            path = item.nodeid.split("::")[0]
-            return ranks.get(path, ranks.get(path.rpartition("/")[0], len(ranks)))
-
-        items.sort(key=rank)
+    if hasattr(config, "workerinput"):  # one of several processes
+        items.sort(key=lambda item: not item.nodeid.startswith(LONGEST_FIRST))
 
 
 @pytest.fixture(scope="session", autouse=True)
