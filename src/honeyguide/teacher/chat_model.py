@@ -56,7 +56,7 @@ class ChatAnswer(NamedTuple):
 
 
 class ChatModel:
-    """One model at one address; :meth:`ask_question` raises SearchError, whose detail never holds the key.
+    """One model at one address; :meth:`ask_question` raises SearchError, and never tells the key.
 
     ``folder``: the collection's, for which the user must have agreed to the address if it gets a
     key or lies in a private network; raises ConfigError.

@@ -2,8 +2,8 @@
 
 Its answers are labels by ``model:NAME``. They weigh less than a person's: their value is how often
 this model agreed with people so far, not 1; where a person labelled a page, the model's label does
-not count (store/labels.py). What it was asked and what it said is kept in ``model_answers.jsonl`` in the
-collection's folder, so that nothing is asked and paid for twice.
+not count (store/labels.py). What it was asked and what it said is kept in ``model_answers.jsonl`` in
+the collection's folder, so that nothing is asked and paid for twice.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class ModelTeacher:
         for place, (page, topic, brief) in enumerate(questions):
             progress(place, len(questions))
             try:
-                answer = await self._judge(page, topic, brief)
+                answer = await self._judge_page(page, topic, brief)
             except SearchError as error:
                 garbage += 1
                 self._note_trouble(f"{error.kind}: {error.detail}" if error.detail else error.kind)
@@ -160,7 +160,7 @@ class ModelTeacher:
                     return
                 continue
             garbage = 0
-            await asyncio.to_thread(self._label, page.url, topic, answer)
+            await asyncio.to_thread(self._label_page, page.url, topic, answer)
         progress(len(questions), len(questions))
 
     async def propose_words(self) -> list[tuple[str, TopicProposals]]:
@@ -173,7 +173,7 @@ class ModelTeacher:
         for one in topics.settings_per_topic(self.settings):
             brief = briefs[topics.resolve_topic(self.settings, one.topic.name)]
             answer = await self.model.ask_question(*build_proposal_question(brief))
-            self._count(answer.tokens_in, answer.tokens_out, answer.cost, answer.counted)
+            self._count_usage(answer.tokens_in, answer.tokens_out, answer.cost, answer.counted)
             found.append((one.topic.name, read_proposals(answer.text, one.topic.keywords)))
         return found
 
@@ -213,14 +213,14 @@ class ModelTeacher:
             for name in [topics.resolve_topic(self.settings, one.topic.name)]
         }
 
-    async def _judge(self, page: Page, topic: str, brief: TopicBrief) -> TeacherAnswer:
+    async def _judge_page(self, page: Page, topic: str, brief: TopicBrief) -> TeacherAnswer:
         """From the journal, or else from the model; raises SearchError."""
         most = self.settings.teacher.page_chars
         digest = question_digest(self.model.model_name, brief, page, most)
         if (known := self._known.get(digest)) is not None:
             return known
         said = await self.model.ask_question(*build_page_question(brief, page, most))
-        self._count(said.tokens_in, said.tokens_out, said.cost, said.counted)
+        self._count_usage(said.tokens_in, said.tokens_out, said.cost, said.counted)
         judgement: PageJudgement = read_judgement(said.text)
         answer = TeacherAnswer(
             self.clock(), page.url, topic, self.model.model_name, digest, *judgement,
@@ -232,7 +232,7 @@ class ModelTeacher:
         self.report = self.report._replace(asked=self.report.asked + 1)
         return answer
 
-    def _label(self, url: Url, topic: str, answer: TeacherAnswer) -> None:
+    def _label_page(self, url: Url, topic: str, answer: TeacherAnswer) -> None:
         now = self.clock()
         with open_existing_store(self.folder, "write") as store:
             if answer.confidence < MIN_CONFIDENCE:
@@ -247,7 +247,7 @@ class ModelTeacher:
         kind = "relevant" if answer.relevant else "other"
         self.report = self.report._replace(**{kind: getattr(self.report, kind) + 1})
 
-    def _count(self, tokens_in: int, tokens_out: int, cost: float, counted: bool) -> None:
+    def _count_usage(self, tokens_in: int, tokens_out: int, cost: float, counted: bool) -> None:
         now = self.report
         self.report = now._replace(
             tokens_in=now.tokens_in + tokens_in,
