@@ -2,8 +2,8 @@
 
 Its answers are labels by ``model:NAME``. They weigh less than a person's: their value is how often
 this model agreed with people so far, not 1; where a person labelled a page, the model's label does
-not count (store/labels.py). What it was asked and what it said is kept in ``model_answers.jsonl`` in
-the collection's folder, so that nothing is asked and paid for twice.
+not count (store/labels.py). What it was asked and what it said is kept in ``model_answers.jsonl``
+in the collection's folder, so that nothing is asked and paid for twice.
 """
 
 from __future__ import annotations
