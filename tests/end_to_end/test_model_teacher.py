@@ -28,7 +28,12 @@ from honeyguide.config.loading import load_settings
 from honeyguide.errors import CollectionCorrupt, ConfigError
 from honeyguide.store.store import open_existing_store
 from honeyguide.teacher.chat_model import ChatModel
-from honeyguide.teacher.model_teacher import JOURNAL_NAME, ModelTeacher, read_journal
+from honeyguide.teacher.model_teacher import (
+    JOURNAL_NAME,
+    ModelTeacher,
+    joint_chance,
+    read_journal,
+)
 from honeyguide.types import Label, Url
 from tests.chat_server import ChatServer
 from tests.end_to_end.crawling import honeyguide
@@ -99,26 +104,30 @@ def number(url: str) -> int:
 
 def test_it_labels_what_would_help_most(bees: Collection, model: ChatServer) -> None:
     report = bees.teach(10, progress=False)
-    assert (report.asked, report.relevant + report.other, report.trouble) == (10, 10, "")
+    assert (report.asked, report.trouble) == (10, "")
+    assert report.relevant + report.other + report.against == 10
     found = labels(bees)
-    assert len(found) == 10
+    assert len(found) == report.relevant + report.other > 3
     for url, value in found.items():
-        if url.endswith(tuple("0123456789")):
-            # It counts less than a person's word, which would be 1 or 0.
-            assert value == pytest.approx(0.8 if number(url) % 2 else 0.2)
+        # It counts less than a person's word, which would be 1 or 0.
+        assert 0.05 <= value <= 0.95
+        if "/page/" in url:
+            assert (value >= 0.6) == bool(number(url) % 2)
+            assert (value <= 0.4) == (number(url) % 2 == 0)
     with open_existing_store(bees.folder, "read") as store:
         assert {label.by for _, label in store.labels.everyone_after()} == {"model:wise"}
     assert report.tokens_in == sum(counted for counted, _ in model.tokens)
 
 
 def test_it_asks_nothing_twice(bees: Collection, model: ChatServer) -> None:
-    bees.teach(5, progress=False)
-    assert take_back_model_labels(bees.folder, bees.settings) == 5
+    bees.teach(30, progress=False)
+    asked, known = len(model.requests), len(labels(bees))
+    assert take_back_model_labels(bees.folder, bees.settings) == known
     assert labels(bees) == {}
-    report = bees.teach(5, progress=False)
-    assert len(model.requests) == 5, "the journal answers what was asked before"
+    report = bees.teach(30, progress=False)
+    assert len(model.requests) == asked, "the journal answers what was asked before"
     assert report.asked == 0
-    assert len(labels(bees)) == 5
+    assert len(labels(bees)) == known
 
 
 def test_people_overrule_it(bees: Collection) -> None:
@@ -139,11 +148,11 @@ def test_who_errs_counts_less(bees: Collection) -> None:
     bees.teach(6, progress=False)
     for url, value in list(labels(bees).items()):
         bees.label(url, 0.0 if value >= 0.5 else 1.0)
-    known = set(labels(bees))
-    bees.teach(3, progress=False)
-    later = {url: value for url, value in labels(bees).items() if url not in known}
-    assert later
-    assert all(0.4 <= value <= 0.6 for value in later.values()), "wrong in six of six"
+    overview = teacher_overview(bees.folder, bees.settings)
+    assert overview is not None
+    assert overview.agreed == 0
+    assert overview.compared == len(labels(bees)) > 0
+    assert joint_chance(True, 0.8, 0.5) > joint_chance(True, 0.6, 0.5) >= 0.6
 
 
 def test_the_cost_is_exact(bees: Collection, model: ChatServer) -> None:
@@ -325,3 +334,12 @@ def test_a_damaged_journal_loses_nothing_else(bees: Collection) -> None:
 def test_mistakes_name_the_setting(bees: Collection, table: dict[str, str], words: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(words)):
         teach_with_model(bees.folder, change(bees, **table).settings, 1, lambda *_: None)
+
+
+def test_a_lone_answer_does_not_overturn_a_clear_verdict() -> None:
+    """With one relevant page in twenty, most that a model calls relevant by mistake are not."""
+    assert joint_chance(True, 0.8, 0.5) == pytest.approx(0.8)
+    assert joint_chance(False, 0.8, 0.5) == pytest.approx(0.2)
+    assert joint_chance(True, 0.8, 1e-6) < 0.5
+    assert joint_chance(False, 0.8, 1.0) > 0.5
+    assert joint_chance(True, 0.95, 1e-6) > 0.6, "one that people agree with may"

@@ -1,14 +1,17 @@
 """A language model as a teacher: it judges the pages whose labels would help most.
 
-Its answers are labels by ``model:NAME``. They weigh less than a person's: their value is how often
-this model agreed with people so far, not 1; where a person labelled a page, the model's label does
-not count (store/labels.py). What it was asked and what it said is kept in ``model_answers.jsonl``
-in the collection's folder, so that nothing is asked and paid for twice.
+Its answers are labels by ``model:NAME``. They weigh less than a person's: their value is what the
+model's answer and the crawl's own verdict say together (Bayes), by how often this model agreed with
+people so far. Where relevant pages are rare, most pages that an erring model calls relevant are
+not; so an answer against a clear verdict is no label, and is left to people. Where a person
+labelled a page, the model's label does not count (store/labels.py). Questions and answers are kept
+in ``model_answers.jsonl`` in the collection's folder: nothing is asked and paid for twice.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
@@ -44,7 +47,11 @@ JOURNAL_NAME = "model_answers.jsonl"
 _MAX_JOURNAL_BYTES = 50_000_000
 _AGREED, _COMPARED = 8.0, 10.0
 """Before a person labelled what the model labelled, it is taken to be right so often."""
-_LEAST_VALUE, _MOST_VALUE = 0.6, 0.95
+_LEAST_RIGHT, _MOST_RIGHT = 0.6, 0.95
+_SURE_VALUE = 0.6
+"""What both together must say at least for a label."""
+_MAX_ODDS, _VERDICT_WEIGHT = 8.0, 0.25
+"""Log-odds of a verdict, bounded, and how much they count: verdicts are surer than right."""
 _LIVE_SCOPE = LabelQueryScope(rows=2_000, pages=300, labels=200, anew=0)
 """What is looked at for questions while a crawl runs, which must not wait."""
 _POLL_S = 1.0
@@ -84,11 +91,13 @@ class TeachingReport(NamedTuple):
     cost: float = 0.0
     estimated: int = 0
     """Answers whose tokens the server did not count."""
+    against: int = 0
+    """Answers against a clear verdict of the crawl, which are no labels."""
     trouble: str = ""
     """Why it was asked no more."""
 
     def __str__(self) -> str:
-        unsure = self.asked - self.relevant - self.other
+        unsure = self.asked - self.relevant - self.other - self.against
         parts = [
             f"the model {self.model} judged {self.asked} pages: {self.relevant} relevant, "
             f"{self.other} not" + (f", {unsure} it is not sure of" if unsure > 0 else ""),
@@ -96,6 +105,8 @@ class TeachingReport(NamedTuple):
         ]
         if self.cost:
             parts.append(f"cost {self.cost:.4f}")
+        if self.against:
+            parts.append(f"{self.against} against clear verdicts are left to people")
         if self.estimated:
             parts.append(f"tokens of {self.estimated} answers estimated")
         return "; ".join(parts) + (f"; then: {self.trouble}" if self.trouble else "")
@@ -149,7 +160,7 @@ class ModelTeacher:
             self._choose_pages, min(count, self.questions_left), live
         )
         garbage = 0
-        for place, (page, topic, brief) in enumerate(questions):
+        for place, (page, verdict, topic, brief) in enumerate(questions):
             progress(place, len(questions))
             try:
                 answer = await self._judge_page(page, topic, brief)
@@ -160,7 +171,7 @@ class ModelTeacher:
                     return
                 continue
             garbage = 0
-            await asyncio.to_thread(self._label_page, page.url, topic, answer)
+            await asyncio.to_thread(self._label_page, page.url, verdict, topic, answer)
         progress(len(questions), len(questions))
 
     async def propose_words(self) -> list[tuple[str, TopicProposals]]:
@@ -177,9 +188,9 @@ class ModelTeacher:
             found.append((one.topic.name, read_proposals(answer.text, one.topic.keywords)))
         return found
 
-    def _choose_pages(self, count: int, live: bool) -> list[tuple[Page, str, TopicBrief]]:
-        """The pages that a person would be asked about, but for private ones, which do not leave
-        the user's own network."""
+    def _choose_pages(self, count: int, live: bool) -> list[tuple[Page, float, str, TopicBrief]]:
+        """The pages that a person would be asked about, with their verdicts, but for private ones,
+        which do not leave the user's own network."""
         scope = (_LIVE_SCOPE if live else LabelQueryScope())._replace(by=self.labeller_name)
         inside = is_private_url(self.settings.teacher.url)
         examples = topics.load_example_files(self.folder, self.settings)
@@ -193,7 +204,7 @@ class ModelTeacher:
                     best = label_queries.best_topic(self.settings, row)
                     topic = topics.resolve_topic(self.settings, best)
                     page = store.visits.rebuild_page(row)
-                    found.append((page, topic, briefs[topic]))
+                    found.append((page, question.verdict, topic, briefs[topic]))
             return found
 
     def _briefs(self, store: Store | None) -> dict[str, TopicBrief]:
@@ -232,16 +243,19 @@ class ModelTeacher:
         self.report = self.report._replace(asked=self.report.asked + 1)
         return answer
 
-    def _label_page(self, url: Url, topic: str, answer: TeacherAnswer) -> None:
+    def _label_page(self, url: Url, verdict: float, topic: str, answer: TeacherAnswer) -> None:
         now = self.clock()
         with open_existing_store(self.folder, "write") as store:
-            if answer.confidence < MIN_CONFIDENCE:
-                store.labels.pass_over(url, self.labeller_name, "unsure", now, topic)
-                return
             agreed, compared = agreement_with_people(store, self._journal)
-            value = (agreed + _AGREED) / (compared + _COMPARED)
-            value = min(max(value, _LEAST_VALUE), _MOST_VALUE)
-            value = value if answer.relevant else 1 - value
+            right = (agreed + _AGREED) / (compared + _COMPARED)
+            right = min(max(right, _LEAST_RIGHT), _MOST_RIGHT)
+            value = joint_chance(answer.relevant, right, verdict)
+            sure = value if answer.relevant else 1 - value
+            if answer.confidence < MIN_CONFIDENCE or sure < _SURE_VALUE:
+                store.labels.pass_over(url, self.labeller_name, "unsure", now, topic)
+                contradicts = answer.confidence >= MIN_CONFIDENCE
+                self.report = self.report._replace(against=self.report.against + contradicts)
+                return
             store.labels.add([Label(url, value, self.labeller_name, now, topic)])
         self.labelled.append(url)
         kind = "relevant" if answer.relevant else "other"
@@ -278,6 +292,15 @@ async def teach_while_crawling(teacher: ModelTeacher, visits: Callable[[], int])
         if visits() - last >= table.every and teacher.questions_left:
             last = visits()
             await teacher.teach(table.batch, live=True)
+
+
+def joint_chance(relevant: bool, right: float, verdict: float) -> float:
+    """The chance that a page is relevant, from a model's answer, which is right so often, and the
+    crawl's own verdict."""
+    verdict = min(max(verdict, 1e-9), 1 - 1e-9)
+    odds = min(max(math.log(verdict / (1 - verdict)), -_MAX_ODDS), _MAX_ODDS) * _VERDICT_WEIGHT
+    odds += math.log(right / (1 - right)) * (1 if relevant else -1)
+    return min(max(1 / (1 + math.exp(-odds)), 1 - _MOST_RIGHT), _MOST_RIGHT)
 
 
 def agreement_with_people(store: Store, journal: Iterable[TeacherAnswer]) -> tuple[int, int]:
