@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from honeyguide.api.explain import Explanation
     from honeyguide.api.generations import GenerationComparison, GenerationSummary, LearnOutcome
     from honeyguide.api.labels import LabelOutcome
+    from honeyguide.api.report import CollectionReport
     from honeyguide.api.search import ManualSearch, SearchOverview
     from honeyguide.api.watch import WatchList
     from honeyguide.crawl.rescore import RescoreProgress, RescoreResult
@@ -303,6 +304,22 @@ class Collection:
             if not self.topics:
                 return found
             return replace(found, topics=several.relevant_per_topic(store, self.settings))
+
+    def report(self, *, span_s: float = 0.0, every: int = 0) -> CollectionReport:
+        """What it brought in over time and how right that is, to show to others.
+
+        ``span_s``: the length of a span of time; ``every``: one result in so many is offered for
+        judging; 0: as fits. Also while it is being crawled.
+
+        Example::
+
+            birds.report().save("birds.html")
+        """
+        from honeyguide.api.report import make_report
+
+        every = check_values.check_count("every", every, "one result in so many, or 0")
+        self._open_settled().close()
+        return make_report(self.folder, self.settings, span_s=float(span_s), every=every)
 
     def keep(self, wish: str | float) -> None:
         """Turn the dial ``topic.keep``: "strict", "balanced", "generous", or a precision such as

@@ -22,7 +22,7 @@ COMMAND_NAMES = (
     "new", "crawl", "status", "advise", "explain", "export", "label", "ask", "generations", "judge",
     "learn",
     "train", "classify", "watch", "changes", "diff", "history", "settings", "demo", "lab",
-    "ontology", "cluster", "queries", "serve", "strategies", "version",
+    "ontology", "cluster", "queries", "report", "serve", "strategies", "version",
 )  # fmt: skip
 _COMMAND_HINT = re.compile(rf"(?<![\w/.-])honeyguide (?=(?:{'|'.join(COMMAND_NAMES)})\b)")
 
