@@ -131,11 +131,11 @@ def _topic_line(found: CollectionReport) -> str:
 
 def _when_line(found: CollectionReport) -> str:
     if not found.pages:
-        return f"Nothing was fetched yet. Counted on {_format_moment(found.made)}."
+        return f"Nothing was fetched yet. Counted on {_show_time(found.made)}."
     return (
-        f"Pages fetched from {_format_moment(found.first)} to {_format_moment(found.last)}; strategy "
+        f"Pages fetched from {_show_time(found.first)} to {_show_time(found.last)}; strategy "
         f"{found.strategy}; verdicts from {found.threshold:.2g} on count as relevant. Counted on "
-        f"{_format_moment(found.made)}."
+        f"{_show_time(found.made)}."
     )
 
 
@@ -146,8 +146,8 @@ def _headline_figures(found: CollectionReport) -> list[tuple[str, str]]:
         ("pages fetched (raw)", f"{end.raw:,}"),
         ("called relevant (gross)", f"{end.gross:,}"),
         ("relevant, by the judged sample (net)", "–" if found.net is None else f"{found.net:,.0f}"),
-        ("precision of the sample", _format_share(found.precision.value)),
-        ("of the topic found, estimated", _format_share(covered or None)),
+        ("precision of the sample", _show_share(found.precision.value)),
+        ("of the topic found, estimated", _show_share(covered or None)),
         ("sites", f"{found.hosts:,}"),
     ]
 
@@ -217,7 +217,8 @@ def _volume_rows(found: CollectionReport) -> list[list[str]]:
     return [
         [
             _span_words(one.until), f"{one.raw:,}", f"{one.gross:,}", str(one.judged),
-            _format_share(one.precision), f"{so_far.raw:,}", f"{so_far.gross:,}", _format_share(so_far.precision),
+            _show_share(one.precision), f"{so_far.raw:,}", f"{so_far.gross:,}",
+            _show_share(so_far.precision),
         ]
         for one, so_far in zip(found.temporal, found.cumulative, strict=True)
     ]  # fmt: skip
@@ -237,7 +238,7 @@ def _language_rows(found: CollectionReport) -> list[list[str]]:
 def _generation_rows(found: CollectionReport) -> list[list[str]]:
     return [
         [
-            f"{one.number}{' (decides)' if one.live else ''}", _format_moment(one.at) if one.at else "–",
+            f"{one.number}{' (decides)' if one.live else ''}", _show_time(one.at) if one.at else "–",
             str(one.labels), f"{one.pages:,}", f"{one.relevant:,}", _clean_text(one.note, 300),
         ]
         for one in found.generations
@@ -427,11 +428,11 @@ def _last_part(url: str) -> str:
     return f"{parts.netloc}{parts.path}"
 
 
-def _format_share(value: float | None) -> str:
+def _show_share(value: float | None) -> str:
     return "–" if value is None else f"{value:.0%}"
 
 
-def _format_moment(at: float) -> str:
+def _show_time(at: float) -> str:
     try:
         return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
     except (ValueError, OverflowError, OSError):
