@@ -239,7 +239,8 @@ def _generation_rows(found: CollectionReport) -> list[list[str]]:
     return [
         [
             f"{one.number}{' (decides)' if one.live else ''}",
-            _show_time(one.at) if one.at else "–", str(one.labels), f"{one.pages:,}", f"{one.relevant:,}", _clean_text(one.note, 300),
+            _show_time(one.at) if one.at else "–", str(one.labels), f"{one.pages:,}",
+            f"{one.relevant:,}", _clean_text(one.note, 300),
         ]
         for one in found.generations
     ]  # fmt: skip
