@@ -191,7 +191,6 @@ def _replace_file(path: Path, text: str) -> Path:
         number, name = tempfile.mkstemp(dir=path.parent, prefix=".report-")
         with os.fdopen(number, "w", encoding="utf-8", errors="replace", newline="") as file:
             file.write(text)
-        Path(name).chmod(0o644)
         Path(name).replace(path)
     except OSError as error:
         raise ConfigError(f"{path} cannot be written: {error.strerror}") from error
