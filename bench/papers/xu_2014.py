@@ -12,14 +12,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from honeyguide.lab.metrics import (
-    BootstrapEstimate,
-    ComparedDocument,
-    SharedCounts,
-    bootstrap_mean,
-    compare_documents,
-    to_document,
-)
+from honeyguide.lab.metrics import BootstrapEstimate, bootstrap_mean
+from honeyguide.lab.overlap import ComparedDocument, SharedCounts, compare_documents, to_document
 from honeyguide.lab.trials import WebSpec, open_web
 
 from .arithmetic import by_topic, relative_gain
