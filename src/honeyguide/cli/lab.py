@@ -117,6 +117,14 @@ def compare_strategies(
     ),
     seeds: int = option("--seeds N", "Seeds drawn per set.", 3, min=1),
     seed: list[str] | None = option("--seed URL", "Fixed seeds instead of drawn ones.", None),
+    ontology: str = option(
+        "--ontology FILE", "What the topic begins with, for strategies that read it.", ""
+    ),
+    concept: str = option("--concept NAME", "Which concept of the ontology the topic is.", ""),
+    model: str = option("--model DIR", "A category model that the topic begins with.", ""),
+    category: list[str] | None = option(
+        "--category NAME", "Which of its categories the topic is; repeat it.", None
+    ),
     baseline: str = option(
         "--baseline NAME",
         "Baseline for the differences; otherwise the best.",
@@ -157,12 +165,18 @@ def compare_strategies(
 
     `honeyguide lab compare --made seed=7,hosts=300,pages=6000,scattered=0.9 -t borg -n 300
     -s honeyguide -s honeyguide:engine=lab,queries=2`
+
+    `honeyguide lab compare -t full-text-search -s honeyguide
+    -s critic=hybrid_svm,links=honeyguide,order=best,teacher=both`
+
+    `honeyguide lab compare pages.jsonl.gz -t birds --model models/animals --category birds
+    -s topic_cnn -s topic_cnn:adapts=false -s topic_cnn+honeyguide`
     """
     from honeyguide import registry
     from honeyguide.lab.compare import run_comparison as run
     from honeyguide.lab.report import build_report, markdown_table, write_report
-    from honeyguide.lab.trials import CrawlTrial, WebSpec
-    from honeyguide.lab.variants import REFERENCE_STRATEGIES, parse_variant
+    from honeyguide.lab.trials import CrawlTrial, GivenKnowledge, WebSpec
+    from honeyguide.lab.variants import REFERENCE_STRATEGIES, parse_variant, strategy_table
     from honeyguide.lab.web import demo_files, load_demo_topics
 
     def make_spec(name: str, files: tuple[str, ...] = (), plan: str = "") -> WebSpec:
@@ -196,10 +210,18 @@ def compare_strategies(
     for name, chosen in zip(names, variants, strict=True):
         if name not in REFERENCE_STRATEGIES:
             registry.find_strategy(chosen.name)
+            strategy_table(chosen)
+    given = GivenKnowledge(ontology, concept, model, tuple(category or ()))
+    if given != GivenKnowledge() and len(labels) != 1:
+        raise ConfigError(
+            "--ontology, --concept, --model and --category say what one topic is: name it with "
+            "--topic, and compare further topics by themselves"
+        )
+    stated = None if given == GivenKnowledge() else given
     if baseline and baseline not in names:
         raise ConfigError(f"--baseline: {baseline!r} is not compared; add --strategy {baseline}")
     trials = [
-        CrawlTrial(each, label, name, draw, budget, seeds)
+        CrawlTrial(each, label, name, draw, budget, seeds, given=stated)
         for each in webs
         for label in labels
         for name in names

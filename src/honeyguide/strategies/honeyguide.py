@@ -292,6 +292,20 @@ class Honeyguide:
         taught = self.learn_verdicts(examples)
         return taught._learn_link_model(examples, anew=taught is not self)
 
+    def learn_links(self, examples: Sequence[Example]) -> Self:
+        """The link model from the verdicts of another strategy, which also stand in for the
+        topic's words where a page model learns what words are worth."""
+        training, taught = page_model.select_training_set(examples, seeds_are_doors=True), self
+        texts = [_zoned_text(e.page) for e in (*training.labelled, *training.unjudged)]
+        words, rows = fit_lexicon(texts, self.language, least=2, digits=False)
+        said = [_hint_log_odds(Verdict(e.target)) for e in training.unjudged]
+        hints = np.array([0.0] * len(training.labelled) + said)
+        found = page_model.train_page_model(rows, len(words), training, hints)
+        if training.is_sufficient and found is not None:
+            good = training.good_count
+            taught = replace(self, page_words=words, page_machine=found.machine, page_good=good)
+        return taught._learn_link_model(examples, anew=False)
+
     def learn_verdicts(self, examples: Sequence[Example]) -> Self:
         """The page model alone."""
         training = page_model.select_training_set(examples, self.seeds_are_doors)
