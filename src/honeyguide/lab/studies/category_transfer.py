@@ -1,4 +1,4 @@
-"""Alqaraleh & Sırın, section 4: how well does a classifier sort pages of a set it never saw?
+"""Alqaraleh & Sırın: how well does a classifier sort pages of a set it never saw?
 
 Trained on some sets of labelled texts, tested on another; the paper's network with each embedding,
 and rivals, five times each. Repetitions differ in the random numbers that a network begins with.

@@ -1,4 +1,4 @@
-"""Iliou et al., sections 4.1 and 4.2: which hyperlinks lead to relevant pages?
+"""Iliou et al., section 4.1: which hyperlinks lead to relevant pages?
 
 Two support vector machines are trained in three stages, with 80, 90 and 100 % of the training
 pages, and asked about links to the same test pages after each. *Interactive*: people say what the

@@ -1,4 +1,4 @@
-"""Zheng, Kang & Kim 2008, section 4.2: does a network over an ontology's concepts find more?
+"""Zheng, Kang & Kim 2008: does a network over an ontology's concepts find more?
 
 Crawls from one seed, on two topics of biology: the network against weighted concept counts
 (Ehrig & Maedche 2003), keyword spotting, breadth-first, and the network without an ontology.
