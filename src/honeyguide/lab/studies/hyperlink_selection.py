@@ -295,7 +295,7 @@ class _Place(NamedTuple):
 def _try_ways(spec: WebSpec, drawn: StagedPages, kernel: str) -> dict[str, list[int]]:
     """What each way of reading links selects, taught with all training pages."""
     train, test = [seen for stage in drawn.stages for seen in stage], drawn.test
-    critic = HybridSvm(kernel="linear" if kernel == "linear" else "rbf", alone=True).learn(
+    machine = HybridSvm(kernel="linear" if kernel == "linear" else "rbf", alone=True).learn(
         [_true_example(seen) for seen in train]
     )
     good = np.array([seen.good for seen in train], dtype=bool)
@@ -312,13 +312,13 @@ def _try_ways(spec: WebSpec, drawn: StagedPages, kernel: str) -> dict[str, list[
             for some, places in zip((train, test), sides, strict=True)
         ]
         said = _classify_texts(texts[0], good, texts[1], kernel)
-        parents = [critic.judge(p).score if p else 0.0 for p in _parents(sides[1], test)]
-        scores = critic.page_weight * np.array(parents) + critic.link_weight * said
-        limit = critic.threshold
+        parents = [machine.judge(p).score if p else 0.0 for p in _parents(sides[1], test)]
+        scores = machine.page_weight * np.array(parents) + machine.link_weight * said
+        limit = machine.threshold
         if "threshold" in way:
             # The parents of training links are good pages, so that p is nearly 1 for all of them.
             outside = _cross_validated(texts[0], good, kernel)
-            limit = _best_threshold(critic.page_weight + critic.link_weight * outside, good)
+            limit = _best_threshold(machine.page_weight + machine.link_weight * outside, good)
         found[name] = _count_right(test, (scores > limit).tolist())
     return found
 

@@ -46,8 +46,8 @@ Differs: time is visits, told in five parts, not 20 hours; 40 good and 260 bad e
 third of a topic (halved: 20 and 130), instead of 133 and 875; links drawn blindly for the first
 twentieth of the visits and not for 1,000. The engine is the lab's: it knows the whole web and
 ranks by BM25. The rival is run as the paper did it again, reading addresses only, and as its
-authors published it. It learns every 100 pages. Its critic, which the paper does not describe, is
-a linear support vector machine on the same rated pages. *house* is ours: the same two learners,
+authors published it. It learns every 100 pages. Its page classifier, which the paper does not
+describe, is a linear support vector machine on the same rated pages. *house* is ours: the same two learners,
 and the best link first.
 """
 DEMO_TOPICS = ("backup-and-replication",)
@@ -56,8 +56,8 @@ JUDGED_ONE_IN = 50
 """Results of which the paper's users judged one."""
 _OURS = "user_utility, engine"
 _PUBLISHED: dict[str, Any] = {"alone": True, "believes": 0, "neighbours": False}
-"""The rival without what is ours: words of links alone, no neighbours, and a critic that
-people alone teach."""
+"""The rival without what is ours: words of links alone, no neighbours, and a page classifier
+that people alone teach."""
 CRAWLERS: Mapping[str, tuple[str, dict[str, Any]]] = {
     _OURS: ("user_utility", {}),
     "user_utility, links only": ("user_utility", {}),
