@@ -47,8 +47,8 @@ third of a topic (halved: 20 and 130), instead of 133 and 875; links drawn blind
 twentieth of the visits and not for 1,000. The engine is the lab's: it knows the whole web and
 ranks by BM25. The rival is run as the paper did it again, reading addresses only, and as its
 authors published it. It learns every 100 pages. Its page classifier, which the paper does not
-describe, is a linear support vector machine on the same rated pages. *house* is ours: the same two learners,
-and the best link first.
+describe, is a linear support vector machine on the same rated pages. *house* is ours: the same
+two learners, and the best link first.
 """
 DEMO_TOPICS = ("backup-and-replication",)
 PARTS = 5
