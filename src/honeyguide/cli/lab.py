@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -18,6 +16,17 @@ from honeyguide.cli.formatting import (
     safe_text,
     say,
 )
+from honeyguide.cli.lab_options import (
+    AliasesOption,
+    ClosedOption,
+    DisallowOption,
+    ErrorsOption,
+    RobotsOption,
+    StripOption,
+    count_jobs,
+    robots_text,
+)
+from honeyguide.cli.lab_study import app as study_app
 from honeyguide.cli.options import (
     CliCommand,
     CliGroup,
@@ -34,70 +43,9 @@ if TYPE_CHECKING:
     from honeyguide.lab.web import LabWeb
 
 
-DisallowOption = Annotated[
-    list[str] | None, option("--disallow PATH", "Disallow a path for all crawlers; repeat it.")
-]
-RobotsOption = Annotated[
-    Path | None, option("--robots FILE", "robots.txt of every host.", show_default=False)
-]
-StripOption = Annotated[
-    list[str] | None,
-    option("--strip RULE", "Elements to leave out: tag#id, tag.class, tag[name=value]."),
-]
-AliasesOption = Annotated[
-    list[Path] | None,
-    option("--aliases FILE", "Redirects: JSON lines with alias and url; repeat it."),
-]
-ErrorsOption = Annotated[
-    float, option("--errors SHARE", "Share of answers that fail with 503.", min=0, max=1)
-]
-ClosedOption = Annotated[
-    bool, option("--closed", "Take out links to pages that were not recorded.")
-]
-
-
-def robots_text(robots: Path | None, disallow: Sequence[str] | None) -> str:
-    """What every host's robots.txt says; '': its own."""
-    text = ""
-    if robots is not None:
-        try:
-            text = robots.read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"--robots: {robots} cannot be read: {error}") from error
-    for path in disallow or ():
-        if not path.startswith("/") or "\n" in path:
-            raise ConfigError(f"--disallow: a path begins with a slash, not {path!r}")
-    if disallow:
-        lines = "".join(f"Disallow: {path}\n" for path in disallow)
-        # Groups for the same crawlers are read as one.
-        text = f"{text.rstrip()}\n\nUser-agent: *\n{lines}".lstrip()
-    return text
-
-
 # --------------------------------------------------------------------------------------------------
 # ``honeyguide lab compare``
 # --------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def count_jobs(what: str, out: Path) -> Iterator[Callable[[int, int], None]]:
-    """A bar that counts crawls; interrupted, it says how many are kept."""
-    kept = 0, 0
-    try:
-        with progress_bar(what) as show:
-
-            def done(number: int, total: int) -> None:
-                nonlocal kept
-                kept = number, total
-                show(number, total)
-
-            yield done
-    except KeyboardInterrupt:
-        say(
-            f"honeyguide: interrupted; {kept[0]} of {kept[1]} crawls are kept in {out}, and the "
-            "same command continues with the others"
-        )
-        raise typer.Exit(130) from None
 
 
 def compare_strategies(
@@ -322,6 +270,7 @@ app = typer.Typer(
 
 
 app.command("compare", cls=CliCommand)(compare_strategies)
+app.add_typer(study_app, name="study")
 app.command("overlap", cls=CliCommand)(compare_overlap)
 
 
