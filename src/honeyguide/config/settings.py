@@ -88,7 +88,8 @@ class FurtherTopic:
 @dataclass(frozen=True, slots=True)
 class CrawlSettings:
     strategy: str = "honeyguide"
-    """How to decide: the name of a strategy."""
+    """How to decide: the name of a strategy; or of two, ``hybrid_svm+honeyguide``: the first judges
+    pages, the second ranks links."""
     order: Literal["strategy", "best", "breadth", "proportional"] = "strategy"
     """Who goes first; ``strategy``: what the strategy is used to."""
     pages: int = 1000
@@ -428,7 +429,8 @@ class Settings:
     watch: WatchSettings = field(default_factory=WatchSettings)
     notify: tuple[NotifySettings, ...] = ()
     strategy: dict[str, Any] = field(default_factory=dict)
-    """Parameters of the chosen strategy, checked against its own fields."""
+    """Parameters of the chosen strategy, checked against its own fields; of two, in the tables
+    ``[strategy.critic]`` and ``[strategy.links]``."""
 
 
 def has_bang_command(query: str) -> bool:

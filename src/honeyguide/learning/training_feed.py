@@ -55,7 +55,7 @@ class TrainingBackend(Protocol):
 class Trainer:
     """Decides when to learn: every so many pages, on growth by a tenth, or after a label.
 
-    Pages seen are counted, not examples (Iliou et al. 2017, algorithm 1: k = 14); growth by a tenth
+    Pages seen are counted, not examples (Iliou et al., algorithm 1: k = 14); growth by a tenth
     is the rule of Xu, Yoon & Tourassi.
     """
 

@@ -56,11 +56,22 @@ class ModelFigures:
     """Row: the true category; column: the predicted one."""
     bins: tuple[CalibrationBin, ...]
 
+    @property
+    def macro_precision(self) -> float:
+        """Mean over the categories that have documents."""
+        return float(np.mean([one.precision for one in self.each if one.documents]))
+
+    @property
+    def macro_recall(self) -> float:
+        return float(np.mean([one.recall for one in self.each if one.documents]))
+
 
 def measure_figures(
-    chances: Floats, truth: Ints, fold: Ints, categories: tuple[str, ...]
+    chances: Floats, truth: Ints, fold: Ints | None, categories: tuple[str, ...]
 ) -> ModelFigures:
-    """From the probabilities of documents by models that were trained without them."""
+    """From the probabilities of documents by models that were trained without them. ``fold``: the
+    fold of each document; None: one model judged them all."""
+    fold = np.zeros(len(truth), np.int64) if fold is None else fold
     predicted, sure = chances.argmax(axis=1), chances.max(axis=1)
     right = predicted == truth
     size = len(categories)
@@ -70,7 +81,7 @@ def measure_figures(
     bins = _calibration_bins(sure, right)
     return ModelFigures(
         accuracy=float(right.mean()),
-        macro_f1=float(np.mean([one.f1 for one in each])),
+        macro_f1=float(np.mean([one.f1 for one in each if one.documents])),
         deviation=float(np.std(folds, ddof=1)) if len(folds) > 1 else 0.0,
         calibration_error=sum(b.documents * abs(b.sure - b.right) for b in bins) / len(truth),
         each=each,
@@ -280,6 +291,14 @@ def card_text(card: Mapping[str, Any], found: ModelFigures | None) -> str:
             f"calibration error {found.calibration_error:.4f}. Pictures: [report](report.html).",
             "",
             *markdown_table(_CATEGORY_COLUMNS, _category_rows(found)),
+        ]
+    if test := card.get("test"):
+        out += [
+            "",
+            f"On {test['documents']} documents of {escape_markdown(test['source'])}, which were "
+            f"no part of the training: accuracy {test['accuracy']:.4f}, macro precision "
+            f"{test['macro_precision']:.4f}, macro recall {test['macro_recall']:.4f}, macro-F1 "
+            f"{test['macro_f1']:.4f}.",
         ]
     out += ["", "## Limits", "", *(f"- {limit}" for limit in LIMITS)]
     return "\n".join(out) + "\n"
