@@ -253,8 +253,7 @@ def _distrust_reason(store: Store, settings: Settings, link: Link) -> str:
     trust = restore_host_trust(store, settings)
     if trust is None:
         return ""
-    for _, label in store.labels.effective_after():
-        trust.add_label(label)
+    trust.add_labels(store.labels.effective_after())
     return trust.why_waiting(link)
 
 

@@ -135,8 +135,7 @@ class CrawlLoop:
         self._polled_at = 0.0
         self._finishing = self._hurried = False
         self._taught = self.training.taught
-        self._last_trusted, self._refreshes = 0, -1
-        """Newest label that the trust in sites knows."""
+        self._refreshes = -1
         self._reason = ""
         self._sleeps_until: float | None = None
         """Until when the loop sleeps, if nobody wakes it; None: it does not."""
@@ -551,9 +550,8 @@ class CrawlLoop:
         if fresh := self.training.take_new_labels():
             self._commit_then(partial(self._corrector.apply_labels, fresh))
         if self.host_trust is not None:
-            for number, label in self.store.labels.effective_after(self._last_trusted):
-                self._last_trusted = max(self._last_trusted, number)
-                self.host_trust.add_label(label)
+            newest = self.host_trust.last_label
+            self.host_trust.add_labels(self.store.labels.effective_after(newest))
         self.frontier.push(Candidate(Link(url, channel="seed"), 1.0, 1.0) for url in wanted)
         if self._corrector.take_wish():
             self._commit_then(partial(self._corrector.settle_cut, now=True))
