@@ -143,11 +143,11 @@ def run_trial(trial: SpamTrial) -> SpamScores:
 def crawl_with_shards(folder: Path, settings: Settings, made: str, shards: int) -> None:
     """The same in processes, over a server of that web."""
     command = [sys.executable, "-m", "honeyguide", "lab", "serve", "--made", made, "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as lab:
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as lab:
         try:
-            assert lab.stdout is not None
-            address = next(word for word in lab.stdout.readline().split() if "://" in word)
-            fetch = replace(settings.fetch, lab=address.rstrip(".,"))
+            assert lab.stderr is not None
+            said = next(line for line in lab.stderr if "://" in line).partition(";")[0]
+            fetch = replace(settings.fetch, lab=said.split()[-1])
             crawl_in_processes(folder, replace(settings, fetch=fetch), shards)
         finally:
             lab.terminate()
