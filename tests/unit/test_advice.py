@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import random
 import re
+import termios
 import threading
 import time
 from pathlib import Path
@@ -19,6 +22,7 @@ from honeyguide.api.collection import Collection
 from honeyguide.api.create import create
 from honeyguide.cli.crawl import AdviceOnce
 from honeyguide.cli.main import build_application
+from honeyguide.cli.terminal import can_read_keys
 from honeyguide.config.loading import parse_settings
 from honeyguide.config.settings import Settings
 from honeyguide.errors import ConfigError, FetchError
@@ -337,3 +341,68 @@ def test_pages_that_resemble_only_a_seed_are_named(tmp_path: Path) -> None:
     with Store.open(tmp_path, "write") as store:
         store.labels.add([Label(Url(page_url(3)), 1.0, "ada", 1.0)])
     assert find_advice(tmp_path, settings) == [], "a person says what is wanted"
+
+
+def test_pages_without_the_keywords_are_asked_about(tmp_path: Path) -> None:
+    folder = tmp_path / "birds"
+    create(folder, seeds=["http://a.test/"], keywords=["feather"], contact="me@example.org")
+    verdicts = {n: float(n < 20 or 60 <= n < 70) for n in range(80)}
+    make_pages(folder, verdicts, set(range(25)), keywords=["feather"])
+    collection = Collection(folder)
+    (found,) = collection.advice()
+    assert (found.kind, found.question, found.changes) == ("stray", True, {})
+    assert "hardly stand on 10 of the 30 pages that are kept, such as “" in found.sentence
+    numbers = [int(url.removeprefix("http://a.test/p")) for url in found.pages]
+    assert len(numbers) == 3
+    assert all(60 <= number < 70 for number in numbers)
+    run = lambda *words: CliRunner().invoke(build_application(), ["advise", str(folder), *words])  # noqa: E731
+    assert "--refuse" not in run("--json").output
+    assert "3 pages labelled as not wanted" in run("--refuse", "1").output
+    assert {label.value for label in collection.labels()} == {0.0}
+    (again,) = collection.advice()
+    assert not set(again.pages) & set(found.pages), "other pages may be wanted"
+    collection.accept_advice(again)
+    assert collection.advice() == [], "a person says what is wanted"
+
+
+def test_only_a_question_can_be_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "birds"
+    create(folder, seeds=["http://a.test/"], keywords=["name3"], contact="me@example.org")
+    make_pages(folder, {n: float(n < 8) for n in range(100)}, set(range(40)), keywords=["name3"])
+    refused = CliRunner().invoke(build_application(), ["advise", str(folder), "--refuse", "1"])
+    assert isinstance(refused.exception, ConfigError)
+    assert "not accepted changes nothing" in str(refused.exception)
+
+
+@pytest.mark.parametrize(("typed", "value"), [("y", 1.0), ("N", 0.0), ("x", None), ("", None)])
+def test_a_key_answers_and_the_terminal_is_left_as_it_was(
+    typed: str, value: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, theirs = pty.openpty()
+    before = termios.tcgetattr(theirs)
+    said: list[float] = []
+    advice = Advice("stray", "Some stray.", "Do you want such pages?", question=True)
+    collection = SimpleNamespace(
+        folder=Path("birds"),
+        advice=lambda: [advice],
+        accept_advice=lambda _, wanted: said.append(float(wanted)),
+    )
+    monkeypatch.setattr("honeyguide.cli.terminal.can_read_keys", lambda: True)
+    with open(theirs) as keyboard:
+        monkeypatch.setattr("sys.stdin", keyboard)
+        once = AdviceOnce(cast("Any", collection), cast("Any", None), asks=True)
+        monkeypatch.setattr("honeyguide.cli.crawl._KEY_S", 5.0 if typed else 0.3)
+        os.write(ours, typed.encode())
+        notes: list[str] = []
+        once.say_again(notes.append)
+        assert termios.tcgetattr(theirs) == before
+    os.close(ours)
+    assert said == ([] if value is None else [value])
+    assert "y: yes, n: no" in notes[1]
+
+
+def test_nobody_is_asked_where_no_terminal_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, _ = os.pipe()
+    with open(reader) as piped:
+        monkeypatch.setattr("sys.stdin", piped)
+        assert not can_read_keys()

@@ -2,7 +2,8 @@
 
 :data:`RULES` is the table of rules, the most pressing first. Each looks at the same evidence and
 says something, or mostly nothing: a crawl that does well gets no advice. What a settings change
-can mend is mended by :func:`accept_advice`; it counts from the next start on.
+can mend is mended by :func:`accept_advice`; it counts from the next start on. A question is
+answered with yes or no: its pages are labelled, and a crawl that runs learns from them.
 
 Words are proposed from the crawl's own likely pages, against its other pages as a background: what
 is common everywhere, such as a site's name in every title, is never proposed.
@@ -34,7 +35,9 @@ from honeyguide.text.language import language_of
 from honeyguide.text.relevance import TermMatcher
 from honeyguide.types import Page
 
-AdviceKind = Literal["no_pages", "language", "barren", "no_words", "narrow", "wide", "one_kind"]
+AdviceKind = Literal[
+    "no_pages", "language", "barren", "no_words", "stray", "narrow", "wide", "one_kind"
+]
 
 _SAVED_KEY = "advice"
 _MAX_PAGES = 400
@@ -49,6 +52,12 @@ _SIGNS, _SIGNS_SHARED = 5, 3
 """Most distinctive phrases of kept pages, and how many of them make another page look like one."""
 _NARROW_RATIO = 2.5
 """Pages that look alike, for each that is kept, from which on the topic is read too narrowly."""
+_STRAY_DENSITY, _SHORT_PAGE = 1.0, 200
+"""Keywords in a thousand words below which a page is hardly about them; and words that every page
+is taken to have."""
+_STRAY_SHARE, _STRAY_PAGES, _STRAY_LABELS = 0.25, 5, 9
+"""Share and number of such pages among the kept ones that are worth a question, and labels from
+which on people have said enough."""
 _WIDE_SHARE = 0.9
 _FOREIGN_SHARE = 0.8
 _ONE_KIND_LABELS = 5
@@ -76,6 +85,13 @@ class Advice:
     """The command that mends it where no setting does: ``ask``."""
     pages: tuple[str, ...] = ()
     """Pages by which a person can decide: whether these are wanted."""
+    question: bool = False
+    """Yes or no is the answer: these pages are labelled good, or bad."""
+
+    @property
+    def is_acceptable(self) -> bool:
+        """Whether a key is enough; otherwise a person has more to do."""
+        return self.question or bool(self.changes)
 
     def __str__(self) -> str:
         return f"{self.sentence} {self.proposal}"
@@ -230,6 +246,14 @@ class CrawlEvidence:
         texts = (f"{p.title} . {' . '.join(p.headings)} . {p.text}" for p in pages)
         return sum(bool(matcher.count_terms(text)[0].terms) for text in texts)
 
+    def keyword_density(self, page: Page) -> float:
+        """How often keywords stand in a thousand words of a page."""
+        topic = self.settings.topic
+        matcher = TermMatcher(topic.keywords, topic.keyword_language)
+        text = f"{page.title} . {' . '.join(page.headings)} . {page.text}"
+        count, length = matcher.count_terms(text)
+        return 1000 * sum(count.terms.values()) / max(length, _SHORT_PAGE)
+
     def add_keywords(self, signs: Sequence[PhraseSign]) -> tuple[str, dict[str, Any]]:
         """The proposal to add words, and the settings that it changes; none without words."""
         names = [sign.name for sign in signs[:_WORDS]]
@@ -331,6 +355,29 @@ def keywords_stand_nowhere(seen: CrawlEvidence) -> Advice | None:
     return Advice("no_words", sentence, proposal, {"topic": {"seeds_are_doors": True}}, pages=urls)
 
 
+def kept_pages_stray(seen: CrawlEvidence) -> Advice | None:
+    """Many kept pages hardly have a keyword: other words of the topic led to them, or away."""
+    topic, good = seen.settings.topic, [value >= 0.5 for value in seen.labels.values()]
+    told = seen.example_kinds or any(good) or len(good) >= _STRAY_LABELS
+    if told or not topic.keywords or seen.settings.topics or len(seen.rows) < _MIN_PAGES:
+        return None
+    kept = [page for is_kept, page in seen.pages if is_kept and page.url not in seen.labels]
+    stray = [page for page in kept if seen.keyword_density(page) < _STRAY_DENSITY]
+    if len(stray) < max(_STRAY_PAGES, _STRAY_SHARE * len(kept)):
+        return None
+    if keywords_stand_nowhere(seen) or topic_is_too_narrow(seen):
+        return None  # they say it, too
+    titles, urls = _name_pages(stray)
+    return Advice(
+        "stray",
+        f"Your keywords hardly stand on {len(stray)} of the {len(kept)} pages that are kept, "
+        f"such as {titles}.",
+        "Do you want such pages?",
+        pages=urls,
+        question=True,
+    )
+
+
 def _name_pages(pages: Sequence[Page]) -> tuple[str, tuple[str, ...]]:
     """Some of them, spread over all: their titles, and their addresses."""
     named = pages[:: -(-len(pages) // _NAMED_PAGES)]
@@ -409,6 +456,7 @@ RULES: tuple[Callable[[CrawlEvidence], Advice | None], ...] = (
     language_is_not_wanted,
     nothing_relevant_lately,
     keywords_stand_nowhere,
+    kept_pages_stray,
     topic_is_too_narrow,
     topic_is_too_wide,
     labels_are_of_one_kind,

@@ -416,10 +416,14 @@ class Collection:
 
         return advice_.find_advice(self.folder, self.settings, saved=saved)
 
-    def accept_advice(self, advice: Advice) -> None:
-        """Write into topic.toml what this advice changes; it counts from the next crawl on."""
+    def accept_advice(self, advice: Advice, *, wanted: bool = True) -> None:
+        """Write into topic.toml what this advice changes; it counts from the next crawl on. Where
+        it is a question, its pages are labelled as ``wanted`` or not, which counts at once."""
         from honeyguide.api import advice as advice_
 
+        if advice.question:
+            self.label_all((url, float(wanted)) for url in advice.pages)
+            return
         written = load_settings(self.folder / "topic.toml")
         advice_.accept_advice(self.folder, written, advice.proposal)
         self.settings = load_settings(self.folder / "topic.toml")

@@ -591,6 +591,10 @@ class AdviceItem(Struct):
     """What mends it."""
     acceptable: bool
     """Whether accepting it is enough; else a person must do it."""
+    question: bool
+    """Yes or no is the answer: the pages are labelled good, or bad."""
+    pages: list[str]
+    """Pages by which a person can decide."""
     command: str
     """``ask``: labels mend it; '': something else."""
 
@@ -602,7 +606,7 @@ class AdviceAnswer(Struct, forbid_unknown_fields=True):
 def list_advice(context: routes.RequestContext) -> list[AdviceItem]:
     """What hinders the crawl, the most pressing first; mostly nothing."""
     return [
-        routes.copy_fields(AdviceItem, one, acceptable=bool(one.changes))
+        routes.copy_fields(AdviceItem, one, acceptable=bool(one.changes), pages=list(one.pages))
         for one in context.open_collection().advice()
     ]
 

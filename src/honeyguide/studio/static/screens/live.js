@@ -115,6 +115,14 @@ async function advise(place, api, name) {
 
 function mend(one, place, api, name) {
   if (one.command === "ask") return el("a", { class: "button", href: `#/c/${encodeURIComponent(name)}/label` }, "Label pages");
+  if (one.question) {
+    const answer = (text, say) => button(text, async () => {
+      for (const url of one.pages) await api.post(api.path(name, "label"), { url, say, topic: "" });
+      toast("Done. It counts at once.", "good");
+      await advise(place, api, name);
+    });
+    return el("span", {}, answer("Yes", "relevant"), " ", answer("No", "not"));
+  }
   if (!one.acceptable) return null;
   return button("Accept", async () => {
     await api.post(api.path(name, "advice"), { proposal: one.proposal });
