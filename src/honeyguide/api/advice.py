@@ -36,7 +36,16 @@ from honeyguide.text.relevance import TermMatcher
 from honeyguide.types import Page
 
 AdviceKind = Literal[
-    "no_pages", "language", "barren", "no_words", "stray", "narrow", "wide", "one_kind"
+    "no_pages",
+    "language",
+    "barren",
+    "no_words",
+    "stray",
+    "narrow",
+    "wide",
+    "one_kind",
+    "unseen",
+    "generic",
 ]
 
 _SAVED_KEY = "advice"
