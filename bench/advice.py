@@ -5,7 +5,7 @@
 
 From each start of bench/verdicts.py a real crawl is made. Where there is advice that a key accepts,
 the crawl goes on for as many visits from the same state, once as it is and once with the advice
-answered truthfully: yes, if at least half of the pages that it names are of the topic. Scores are of
+answered truthfully: a question page by page, words if half of the named pages are wanted. Scores are of
 all pages visited by then but for the named ones, at the crawl's own cut; differences have 95 %
 intervals (bootstrap over crawls). ``--ways`` tries other answers to a question: words that tell
 the wanted pages from the others as further keywords, or both. Only time is simulated. ``--keep``:
@@ -102,7 +102,8 @@ def run_trial(trial: AdviceTrial) -> dict[str, Any]:
             )
             if one.question and way in ("labels", "both"):
                 with Store.open(other, "write") as store:
-                    store.labels.add([Label(Url(url), float(wanted)) for url in one.pages])
+                    values = zip(one.pages, named, strict=True)
+                    store.labels.add([Label(Url(url), float(good)) for url, good in values])
             if one.question and way in ("words", "both"):
                 changed = more_keywords(base, settings, one, wanted=wanted)
             crawl(other, 2 * trial.pages, **changed)

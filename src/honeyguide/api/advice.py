@@ -3,7 +3,8 @@
 :data:`RULES` is the table of rules, the most pressing first. Each looks at the same evidence and
 says something, or mostly nothing: a crawl that does well gets no advice. What a settings change
 can mend is mended by :func:`accept_advice`; it counts from the next start on. A question is
-answered with yes or no: its pages are labelled, and a crawl that runs learns from them.
+answered with yes or no, page by page or for all: they are labelled, and a crawl that runs learns
+from them.
 
 Words are proposed from the crawl's own likely pages, against its other pages as a background: what
 is common everywhere, such as a site's name in every title, is never proposed.
@@ -44,6 +45,7 @@ AdviceKind = Literal[
     "narrow",
     "wide",
     "one_kind",
+    "untold",
     "unseen",
     "generic",
 ]
@@ -67,11 +69,13 @@ is taken to have."""
 _STRAY_SHARE, _STRAY_PAGES, _STRAY_LABELS = 0.25, 5, 9
 """Share and number of such pages among the kept ones that are worth a question, and labels from
 which on people have said enough."""
+_UNTOLD_PAGES, _UNTOLD_KEPT = 150, 10
+"""Pages, and kept ones, from which on somebody who only stated words is asked about some."""
 _WIDE_SHARE = 0.9
 _FOREIGN_SHARE = 0.8
 _ONE_KIND_LABELS = 5
-_NAMED_PAGES = 3
-"""Pages that are named, so that a person can decide."""
+_NAMED_PAGES, _ASKED_PAGES = 3, 5
+"""Pages that are named, so that a person can decide; and those of a question."""
 _TITLE_CHARS = 60
 _WORDS = 3
 """Words that are proposed."""
@@ -149,7 +153,8 @@ def _digest(*values: object) -> str:
 
 def _apply_rules(store: Store, settings: Settings) -> list[Advice]:
     evidence = CrawlEvidence(store, settings)
-    return [advice for rule in RULES if (advice := rule(evidence))]
+    found = [advice for rule in RULES if (advice := rule(evidence))]
+    return found or [advice for advice in [LAST_RULE(evidence)] if advice]
 
 
 def accept_advice(folder: Path, settings: Settings, proposal: str) -> Advice:
@@ -376,20 +381,41 @@ def kept_pages_stray(seen: CrawlEvidence) -> Advice | None:
         return None
     if keywords_stand_nowhere(seen) or topic_is_too_narrow(seen):
         return None  # they say it, too
-    titles, urls = _name_pages(stray)
+    titles, urls = _name_pages(stray, _ASKED_PAGES)
     return Advice(
         "stray",
         f"Your keywords hardly stand on {len(stray)} of the {len(kept)} pages that are kept, "
         f"such as {titles}.",
-        "Do you want such pages?",
+        "Do you want these?",
         pages=urls,
         question=True,
     )
 
 
-def _name_pages(pages: Sequence[Page]) -> tuple[str, tuple[str, ...]]:
+def nobody_said(seen: CrawlEvidence) -> Advice | None:
+    """The topic is stated in words alone, which may be read otherwise than they were meant: no
+    count of a crawl can tell."""
+    topic = seen.settings.topic
+    words = topic.keywords or topic.description
+    if seen.example_kinds or seen.labels or not words or len(seen.rows) < _UNTOLD_PAGES:
+        return None
+    kept = [row for row in seen.rows if seen.is_kept(row)]
+    if len(kept) < _UNTOLD_KEPT or seen.settings.topics:
+        return None
+    kept.sort(key=lambda row: -(row.verdict or 0.0))
+    titles, urls = _name_pages(list(map(seen.store.visits.rebuild_page, kept)), _ASKED_PAGES)
+    return Advice(
+        "untold",
+        f"{len(kept)} pages are kept for your words, from the surest to the least sure: {titles}.",
+        "Do you want these?",
+        pages=urls,
+        question=True,
+    )
+
+
+def _name_pages(pages: Sequence[Page], most: int = _NAMED_PAGES) -> tuple[str, tuple[str, ...]]:
     """Some of them, spread over all: their titles, and their addresses."""
-    named = pages[:: -(-len(pages) // _NAMED_PAGES)]
+    named = pages[:: -(-len(pages) // most)]
     titles = ", ".join(f"“{_plain_title(page)}”" for page in named)
     return titles, tuple(page.url for page in named)
 
@@ -471,3 +497,5 @@ RULES: tuple[Callable[[CrawlEvidence], Advice | None], ...] = (
     labels_are_of_one_kind,
 )
 """The most pressing first."""
+LAST_RULE = nobody_said
+"""What is asked where nothing else is said."""
