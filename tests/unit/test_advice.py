@@ -353,15 +353,16 @@ def test_pages_without_the_keywords_are_asked_about(tmp_path: Path) -> None:
     assert (found.kind, found.question, found.changes) == ("stray", True, {})
     assert "hardly stand on 10 of the 30 pages that are kept, such as “" in found.sentence
     numbers = [int(url.removeprefix("http://a.test/p")) for url in found.pages]
-    assert len(numbers) == 3
+    assert len(numbers) == len(found.titles) == 5
     assert all(60 <= number < 70 for number in numbers)
     run = lambda *words: CliRunner().invoke(build_application(), ["advise", str(folder), *words])  # noqa: E731
     assert "--refuse" not in run("--json").output
-    assert "3 pages labelled as not wanted" in run("--refuse", "1").output
+    assert "labelled: 0 wanted, 5 not" in run("--refuse", "1").output
     assert {label.value for label in collection.labels()} == {0.0}
     (again,) = collection.advice()
-    assert not set(again.pages) & set(found.pages), "other pages may be wanted"
-    collection.accept_advice(again)
+    assert again.kind == "one_kind"
+    collection.accept_advice(found, wanted=[False, True])
+    assert sorted(label.value for label in collection.labels()) == [0.0] * 4 + [1.0]
     assert collection.advice() == [], "a person says what is wanted"
 
 
@@ -374,18 +375,21 @@ def test_only_a_question_can_be_refused(tmp_path: Path) -> None:
     assert "not accepted changes nothing" in str(refused.exception)
 
 
-@pytest.mark.parametrize(("typed", "value"), [("y", 1.0), ("N", 0.0), ("x", None), ("", None)])
+@pytest.mark.parametrize(
+    ("typed", "answers"), [("yN", [True, False]), ("nx", [False]), ("x", None), ("", None)]
+)
 def test_a_key_answers_and_the_terminal_is_left_as_it_was(
-    typed: str, value: float | None, monkeypatch: pytest.MonkeyPatch
+    typed: str, answers: list[bool] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours, theirs = pty.openpty()
     before = termios.tcgetattr(theirs)
-    said: list[float] = []
-    advice = Advice("stray", "Some stray.", "Do you want such pages?", question=True)
+    said: list[Any] = []
+    pages, titles = ("http://a.test/1", "http://a.test/2"), ("Emu", "Kiwi")
+    advice = Advice("stray", "Some.", "These?", pages=pages, titles=titles, question=True)
     collection = SimpleNamespace(
         folder=Path("birds"),
         advice=lambda: [advice],
-        accept_advice=lambda _, wanted: said.append(float(wanted)),
+        accept_advice=lambda _, wanted: said.append(wanted),
     )
     monkeypatch.setattr("honeyguide.cli.terminal.can_read_keys", lambda: True)
     with open(theirs) as keyboard:
@@ -397,8 +401,23 @@ def test_a_key_answers_and_the_terminal_is_left_as_it_was(
         once.say_again(notes.append)
         assert termios.tcgetattr(theirs) == before
     os.close(ours)
-    assert said == ([] if value is None else [value])
-    assert "y: yes, n: no" in notes[1]
+    assert said == ([] if answers is None else [answers])
+    assert notes[1] == "Emu  y: yes, n: no, any other key: later"
+
+
+def test_who_stated_words_alone_is_asked_once(tmp_path: Path) -> None:
+    verdicts = {n: 0.9 - n / 1000 if n < 40 else 0.1 for n in range(170)}
+    settings = make_pages(tmp_path, verdicts, set(range(45)), keywords=["feather"])
+    found = only(tmp_path, settings)
+    assert (found.kind, found.question) == ("untold", True)
+    numbers = [int(url.removeprefix("http://a.test/p")) for url in found.pages]
+    assert numbers == sorted(numbers), "from the surest to the least sure"
+    assert len(numbers) == 5
+    good = parse_settings({"topic": {"seeds": ["http://a.test/"], "good": [page_url(1)]}})
+    assert "untold" not in kinds(tmp_path, good)
+    with Store.open(tmp_path, "write") as store:
+        store.labels.add([Label(Url(page_url(3)), 0.0)])
+    assert find_advice(tmp_path, settings) == []
 
 
 def test_nobody_is_asked_where_no_terminal_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,8 +98,10 @@ class Advice:
     """The command that mends it where no setting does: ``ask``."""
     pages: tuple[str, ...] = ()
     """Pages by which a person can decide: whether these are wanted."""
+    titles: tuple[str, ...] = ()
+    """Of these pages; nothing in them may steer a terminal."""
     question: bool = False
-    """Yes or no is the answer: these pages are labelled good, or bad."""
+    """Yes or no is the answer, for each of these pages: they are labelled good, or bad."""
 
     @property
     def is_acceptable(self) -> bool:
@@ -358,15 +360,17 @@ def keywords_stand_nowhere(seen: CrawlEvidence) -> Advice | None:
         return None
     if seen.settings.topics or seen.count_with_keywords(kept) or topic_is_too_narrow(seen):
         return None  # the last says it, too
-    titles, urls = _name_pages(kept)
+    named = _name_pages(kept)
     sentence = (
-        f"Your keywords stand on none of the {len(kept)} pages that are kept, such as {titles}."
+        f"Your keywords stand on none of the {len(kept)} pages that are kept, such as {named}."
     )
     if topic.seeds_are_doors:
         ask = "Label a page that you want."
-        return Advice("no_words", sentence, ask, command="ask", pages=urls)
+        return Advice("no_words", sentence, ask, command="ask", **named._asdict())
     proposal = "If these are not what you want: take your seeds for mere doors, not for examples?"
-    return Advice("no_words", sentence, proposal, {"topic": {"seeds_are_doors": True}}, pages=urls)
+    return Advice(
+        "no_words", sentence, proposal, {"topic": {"seeds_are_doors": True}}, **named._asdict()
+    )
 
 
 def kept_pages_stray(seen: CrawlEvidence) -> Advice | None:
@@ -381,13 +385,13 @@ def kept_pages_stray(seen: CrawlEvidence) -> Advice | None:
         return None
     if keywords_stand_nowhere(seen) or topic_is_too_narrow(seen):
         return None  # they say it, too
-    titles, urls = _name_pages(stray, _ASKED_PAGES)
+    named = _name_pages(stray, _ASKED_PAGES)
     return Advice(
         "stray",
         f"Your keywords hardly stand on {len(stray)} of the {len(kept)} pages that are kept, "
-        f"such as {titles}.",
+        f"such as {named}.",
         "Do you want these?",
-        pages=urls,
+        **named._asdict(),
         question=True,
     )
 
@@ -403,21 +407,28 @@ def nobody_said(seen: CrawlEvidence) -> Advice | None:
     if len(kept) < _UNTOLD_KEPT or seen.settings.topics:
         return None
     kept.sort(key=lambda row: -(row.verdict or 0.0))
-    titles, urls = _name_pages(list(map(seen.store.visits.rebuild_page, kept)), _ASKED_PAGES)
+    named = _name_pages(list(map(seen.store.visits.rebuild_page, kept)), _ASKED_PAGES)
     return Advice(
         "untold",
-        f"{len(kept)} pages are kept for your words, from the surest to the least sure: {titles}.",
+        f"{len(kept)} pages are kept for your words, from the surest to the least sure: {named}.",
         "Do you want these?",
-        pages=urls,
+        **named._asdict(),
         question=True,
     )
 
 
-def _name_pages(pages: Sequence[Page], most: int = _NAMED_PAGES) -> tuple[str, tuple[str, ...]]:
-    """Some of them, spread over all: their titles, and their addresses."""
+class _NamedPages(NamedTuple):
+    titles: tuple[str, ...]
+    pages: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return ", ".join(f"“{title}”" for title in self.titles)
+
+
+def _name_pages(pages: Sequence[Page], most: int = _NAMED_PAGES) -> _NamedPages:
+    """Some of them, spread over all."""
     named = pages[:: -(-len(pages) // most)]
-    titles = ", ".join(f"“{_plain_title(page)}”" for page in named)
-    return titles, tuple(page.url for page in named)
+    return _NamedPages(tuple(map(_plain_title, named)), tuple(page.url for page in named))
 
 
 def topic_is_too_narrow(seen: CrawlEvidence) -> Advice | None:
@@ -434,12 +445,12 @@ def topic_is_too_narrow(seen: CrawlEvidence) -> Advice | None:
     ]
     if len(alike) < _NARROW_RATIO * kept:
         return None
-    titles, urls = _name_pages([page for is_kept, page in alike if not is_kept])
-    left_out = f"left out are pages such as {titles}."
+    named = _name_pages([page for is_kept, page in alike if not is_kept])
+    left_out = f"left out are pages such as {named}."
     if not seen.settings.topic.keywords:
         # What good pages have in common may be too wide: only a person knows.
         sentence = f"{kept} pages are kept, and {len(alike)} look alike; {left_out}"
-        return Advice("narrow", sentence, "Say which you want.", command="ask", pages=urls)
+        return Advice("narrow", sentence, "Say which you want.", command="ask", **named._asdict())
     on = seen.count_with_keywords([page for _, page in alike])
     proposal, changes = seen.add_keywords(signs)
     if 2 * on > len(alike) or not changes:
@@ -449,7 +460,7 @@ def topic_is_too_narrow(seen: CrawlEvidence) -> Advice | None:
         f"Your keywords stand on {on} of {len(alike)} pages that look alike; {left_out}",
         f"If you want these: {proposal[0].lower()}{proposal[1:]}",
         changes,
-        pages=urls,
+        **named._asdict(),
     )
 
 

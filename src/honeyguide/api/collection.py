@@ -416,13 +416,15 @@ class Collection:
 
         return advice_.find_advice(self.folder, self.settings, saved=saved)
 
-    def accept_advice(self, advice: Advice, *, wanted: bool = True) -> None:
+    def accept_advice(self, advice: Advice, *, wanted: bool | Sequence[bool] = True) -> None:
         """Write into topic.toml what this advice changes; it counts from the next crawl on. Where
-        it is a question, its pages are labelled as ``wanted`` or not, which counts at once."""
+        it is a question, its pages, all or one by one, are labelled as ``wanted`` or not, which
+        counts at once."""
         from honeyguide.api import advice as advice_
 
         if advice.question:
-            self.label_all((url, float(wanted)) for url in advice.pages)
+            each = [wanted] * len(advice.pages) if isinstance(wanted, bool) else wanted
+            self.label_all(zip(advice.pages, map(float, each), strict=False))
             return
         written = load_settings(self.folder / "topic.toml")
         advice_.accept_advice(self.folder, written, advice.proposal)

@@ -220,9 +220,14 @@ class AdviceOnce:
             one = next((one for one in found if one.is_acceptable), None)
             if one is None or not self._asks or self._over.is_set():
                 return
-            out(f"{one.proposal} y: yes{', n: no' if one.question else ''}, any other key: later")
-            if key := read_key("yn" if one.question else "y", self._over, within_s):
-                out(answer_advice(self._collection, one, wanted=key == "y"))
+            answers: list[bool] = []
+            for asked in one.titles if one.question else (one.proposal,):
+                out(f"{asked}  y: yes{', n: no' if one.question else ''}, any other key: later")
+                if not (key := read_key("yn" if one.question else "y", self._over, within_s)):
+                    break
+                answers.append(key == "y")
+            if answers:
+                out(answer_advice(self._collection, one, answers))
 
 
 def next_step_hint(name: str, budget: int, report: Report) -> str:

@@ -116,7 +116,8 @@ def advise(
     if chosen := accept or refuse:
         if chosen > len(found):
             raise ConfigError(f"there is no advice {chosen}; see: honeyguide advise {name}")
-        said = answer_advice(collection, found[chosen - 1], wanted=not refuse)
+        one = found[chosen - 1]
+        said = answer_advice(collection, one, [not refuse] * (len(one.pages) or 1))
     if as_json:
         done = {"accepted": accept or None, "refused": refuse or None}
         print_json({"advice": [asdict(one) for one in found]} | done)
@@ -124,14 +125,14 @@ def advise(
         typer.echo(said)
 
 
-def answer_advice(collection: Collection, one: Advice, *, wanted: bool) -> str:
-    """Yes or no to an advice; says what was done."""
-    if not (wanted or one.question):
+def answer_advice(collection: Collection, one: Advice, wanted: Sequence[bool]) -> str:
+    """Yes or no to an advice, of a question page by page; says what was done."""
+    if not (one.question or all(wanted)):
         raise ConfigError("only a question can be refused; what is not accepted changes nothing")
     collection.accept_advice(one, wanted=wanted)
     if one.question:
-        kind = "wanted" if wanted else "not wanted"
-        return f"{count_noun(len(one.pages), 'page')} labelled as {kind}; it counts at once."
+        good, bad = sum(wanted), len(wanted) - sum(wanted)
+        return f"labelled: {good} wanted, {bad} not; it counts at once."
     changes = safe_text(to_toml_lines(one.changes))
     return f"topic.toml now says {changes}; it counts from the next crawl on."
 
