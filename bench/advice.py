@@ -1,15 +1,15 @@
 """What accepting the advice of `honeyguide advise` brings, in crawls from few words.
 
     python bench/advice.py FOLDER [--half choose|report|fresh] [--starts keyword keywords+seed …]
-                           [--ways labels words both] [--pages 250] [--keep FOLDER]
+                           [--ways "as advised" labels words both] [--pages 250] [--keep FOLDER]
 
 From each start of bench/verdicts.py a real crawl is made. Where there is advice that a key accepts,
 the crawl goes on for as many visits from the same state, once as it is and once with the advice
-answered truthfully: a question page by page, words if half of the named pages are wanted. Scores are of
-all pages visited by then but for the named ones, at the crawl's own cut; differences have 95 %
-intervals (bootstrap over crawls). ``--ways`` tries other answers to a question: words that tell
-the wanted pages from the others as further keywords, or both. Only time is simulated. ``--keep``:
-where the first crawls stay, to be gone on with another time. Interrupted, it goes on where it ended.
+answered truthfully: a question page by page, words if most of the named pages are wanted. Scores
+are of all pages visited by then but for the named ones, at the crawl's own cut; differences have 95 %
+intervals (bootstrap over crawls). ``--ways`` tries other answers to a question: labels alone, words
+alone that tell the wanted pages from the others, or both. Only time is simulated. ``--keep``: where
+the first crawls stay, to be gone on with another time. Interrupted, it goes on where it ended.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from honeyguide.store.store import Store
 from honeyguide.types import Label, Url
 
 ROOT = Path(__file__).parents[1]
+WAYS = ("as advised", "labels", "words", "both")
 MEASURES = ("precision", "recall", "f1")
 
 
@@ -94,18 +95,18 @@ def run_trial(trial: AdviceTrial) -> dict[str, Any]:
         if one is None:
             return result
         named = [without_scheme(url) in truth for url in one.pages]
-        wanted = result["wanted"] = 2 * sum(named) >= len(named)
-        for way in ("as it is", *(trial.ways if one.question else ("words",))):
+        wanted = result["wanted"] = 2 * sum(named) > len(named)
+        for way in ("as it is", *(trial.ways if one.question else trial.ways[:1])):
             other = Path(shutil.copytree(folder, Path(temporary, way)))
-            changed = (
-                {} if one.question or not wanted or way == "as it is" else one.changes["topic"]
-            )
-            if one.question and way in ("labels", "both"):
+            changed: dict[str, Any] = {}
+            if one.question and way in ("as advised", "labels", "both"):
                 with Store.open(other, "write") as store:
                     values = zip(one.pages, named, strict=True)
                     store.labels.add([Label(Url(url), float(good)) for url, good in values])
             if one.question and way in ("words", "both"):
                 changed = more_keywords(base, settings, one, wanted=wanted)
+            elif way == "as advised" and wanted:
+                changed = dict(one.changes.get("topic", {}))
             crawl(other, 2 * trial.pages, **changed)
             result[way] = scores(other, [Url(url) for url in one.pages])
     return result
@@ -176,9 +177,7 @@ def main() -> None:
     parser.add_argument("--half", choices=verdicts.HALVES, default="fresh")
     starts = ["keyword", "keywords+seed"]
     parser.add_argument("--starts", nargs="+", choices=verdicts.STARTS, default=starts)
-    parser.add_argument(
-        "--ways", nargs="+", default=["labels"], choices=["labels", "words", "both"]
-    )
+    parser.add_argument("--ways", nargs="+", default=list(WAYS[:1]), choices=WAYS)
     parser.add_argument("--topics", nargs="+", default=[""], help="parts of names of topics")
     parser.add_argument("--pages", type=int, default=250)
     parser.add_argument("--keep", default="", help="a folder where the first crawls stay")

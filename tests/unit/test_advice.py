@@ -350,7 +350,10 @@ def test_pages_without_the_keywords_are_asked_about(tmp_path: Path) -> None:
     make_pages(folder, verdicts, set(range(25)), keywords=["feather"])
     collection = Collection(folder)
     (found,) = collection.advice()
-    assert (found.kind, found.question, found.changes) == ("stray", True, {})
+    assert (found.kind, found.question) == ("stray", True)
+    words = found.changes["topic"]["keywords"]
+    assert words[0] == "feather"
+    assert len(words) == 4
     assert "hardly stand on 10 of the 30 pages that are kept, such as “" in found.sentence
     numbers = [int(url.removeprefix("http://a.test/p")) for url in found.pages]
     assert len(numbers) == len(found.titles) == 5
@@ -364,6 +367,20 @@ def test_pages_without_the_keywords_are_asked_about(tmp_path: Path) -> None:
     collection.accept_advice(found, wanted=[False, True])
     assert sorted(label.value for label in collection.labels()) == [0.0] * 4 + [1.0]
     assert collection.advice() == [], "a person says what is wanted"
+    assert collection.settings.topic.keywords == ("feather",), "most are not wanted"
+
+
+def test_words_are_added_if_most_stray_pages_are_wanted(tmp_path: Path) -> None:
+    folder = tmp_path / "birds"
+    create(folder, seeds=["http://a.test/"], keywords=["feather"], contact="me@example.org")
+    verdicts = {n: float(n < 20 or 60 <= n < 70) for n in range(80)}
+    make_pages(folder, verdicts, set(range(25)), keywords=["feather"])
+    (found,) = Collection(folder).advice()
+    said = CliRunner().invoke(build_application(), ["advise", str(folder), "--accept", "1"]).output
+    assert "labelled: 5 wanted, 0 not; it counts at once. topic.toml now says topic.key" in said
+    stored = Collection(folder)
+    assert list(stored.settings.topic.keywords) == found.changes["topic"]["keywords"]
+    assert {label.value for label in stored.labels()} == {1.0}
 
 
 def test_only_a_question_can_be_refused(tmp_path: Path) -> None:

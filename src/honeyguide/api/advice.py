@@ -93,7 +93,8 @@ class Advice:
     proposal: str
     """What to do."""
     changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Settings that accepting it writes, by table and key; none: only a person can mend it."""
+    """Settings that accepting it writes, by table and key, or saying yes to most pages of a
+    question; none: only a person can mend it."""
     command: str = ""
     """The command that mends it where no setting does: ``ask``."""
     pages: tuple[str, ...] = ()
@@ -386,14 +387,20 @@ def kept_pages_stray(seen: CrawlEvidence) -> Advice | None:
     if keywords_stand_nowhere(seen) or topic_is_too_narrow(seen):
         return None  # they say it, too
     named = _name_pages(stray, _ASKED_PAGES)
+    proposal, changes = seen.add_keywords(seen.distinctive_signs)
     return Advice(
         "stray",
         f"Your keywords hardly stand on {len(stray)} of the {len(kept)} pages that are kept, "
         f"such as {named}.",
-        "Do you want these?",
+        "Do you want these?" + (f" If most: {_lower_first(proposal)}" if changes else ""),
+        changes,
         **named._asdict(),
         question=True,
     )
+
+
+def _lower_first(text: str) -> str:
+    return text[:1].lower() + text[1:]
 
 
 def nobody_said(seen: CrawlEvidence) -> Advice | None:
@@ -458,7 +465,7 @@ def topic_is_too_narrow(seen: CrawlEvidence) -> Advice | None:
     return Advice(
         "narrow",
         f"Your keywords stand on {on} of {len(alike)} pages that look alike; {left_out}",
-        f"If you want these: {proposal[0].lower()}{proposal[1:]}",
+        f"If you want these: {_lower_first(proposal)}",
         changes,
         **named._asdict(),
     )

@@ -419,16 +419,16 @@ class Collection:
     def accept_advice(self, advice: Advice, *, wanted: bool | Sequence[bool] = True) -> None:
         """Write into topic.toml what this advice changes; it counts from the next crawl on. Where
         it is a question, its pages, all or one by one, are labelled as ``wanted`` or not, which
-        counts at once."""
+        counts at once; the file is changed if most are wanted."""
         from honeyguide.api import advice as advice_
 
+        each = [wanted] * len(advice.pages) if isinstance(wanted, bool) else wanted
+        if not advice.question or (advice.changes and 2 * sum(each) > len(advice.pages)):
+            written = load_settings(self.folder / "topic.toml")
+            advice_.accept_advice(self.folder, written, advice.proposal)
+            self.settings = load_settings(self.folder / "topic.toml")
         if advice.question:
-            each = [wanted] * len(advice.pages) if isinstance(wanted, bool) else wanted
             self.label_all(zip(advice.pages, map(float, each), strict=False))
-            return
-        written = load_settings(self.folder / "topic.toml")
-        advice_.accept_advice(self.folder, written, advice.proposal)
-        self.settings = load_settings(self.folder / "topic.toml")
 
     @overload
     def labels(self) -> ResultTable[Label]: ...

@@ -132,9 +132,13 @@ def answer_advice(collection: Collection, one: Advice, wanted: Sequence[bool]) -
     collection.accept_advice(one, wanted=wanted)
     if one.question:
         good, bad = sum(wanted), len(wanted) - sum(wanted)
-        return f"labelled: {good} wanted, {bad} not; it counts at once."
+        done = f"labelled: {good} wanted, {bad} not; it counts at once."
+        if not one.changes or 2 * good <= len(one.pages):
+            return done
+    else:
+        done = ""
     changes = safe_text(to_toml_lines(one.changes))
-    return f"topic.toml now says {changes}; it counts from the next crawl on."
+    return f"{done} topic.toml now says {changes}; it counts from the next crawl on.".lstrip()
 
 
 def _numbered_advice(name: Path, found: Sequence[Advice]) -> Iterator[str]:
