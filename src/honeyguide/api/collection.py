@@ -328,6 +328,7 @@ class Collection:
 
         The columns of a frame are those of an export.
         """
+        from honeyguide.api.explain import word_rows
         from honeyguide.store.export import EXPORT_COLUMNS, export_rows
 
         def read_rows() -> Iterator[VisitRow]:
@@ -338,6 +339,7 @@ class Collection:
             with self._open_settled() as store:
                 rows = store.visits.iter_visits(relevant=relevant, page=True)
                 topics = self._selected_topics(store.threshold)
+                rows = map(word_rows(store, self.settings), rows)
                 for row in export_rows(store, rows, text=text, topics=topics):
                     yield row | {"at": datetime.fromisoformat(row["at"]) if row["at"] else None}
 
@@ -531,6 +533,7 @@ class Collection:
         in this one, or in ``all``; also where it is not among ``topic.language``. ``keep``: as
         strict as this, instead of ``topic.keep``.
         """
+        from honeyguide.api.explain import word_rows
         from honeyguide.store.export import export_collection
 
         several.resolve_topic(self.settings, topic)
@@ -555,6 +558,7 @@ class Collection:
                 topics=self._selected_topics(cut or store.threshold, topic),
                 language=language,
                 cut=cut,
+                reword=word_rows(store, self.settings),
             )
 
     export_async = async_twin(export)

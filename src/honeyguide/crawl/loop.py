@@ -93,6 +93,8 @@ _TASK_VISITS = 16
 Then the task ends, so that visits that never wait cannot block the event loop."""
 _POLL_S = 1.0
 """Seconds between two queries for new labels."""
+_TOLD_SHARE, _TOLD_PAGES = 0.1, 5
+"""A count of relevant pages that the end of a run changes by more than both together is told."""
 _SEARCH_IDLE_S = 5.0
 """A loop that has nothing to do for so long may ask a search engine."""
 
@@ -179,10 +181,16 @@ class CrawlLoop:
             ask_at=engine.ready_at if engine is not None and waits else None,
         )
 
-    def _build_report(self, reason: str, began: float) -> Report:
+    def _build_report(self, reason: str, began: float, counted: int) -> Report:
+        """``counted``: relevant pages before they were judged again at the end."""
         now = self.progress()
         warnings = [*self.store.warc_archive.warnings, *self.training.warnings]
         warnings += self._corrector.warnings
+        if abs(now.relevant - counted) > _TOLD_SHARE * counted + _TOLD_PAGES:
+            warnings.append(
+                f"{counted} pages counted as relevant while it ran; judged by all that was "
+                f"learned, {now.relevant} are"
+            )
         warnings += self.host_trust.held_notes if self.host_trust is not None else ()
         warnings += self.search.warnings if self.search is not None else ()
         return Report(
@@ -224,12 +232,13 @@ class CrawlLoop:
         finally:
             await self._cancel_rest(watcher)
             self._commit()
+        counted = self.tally.relevant
         if self._error is None:
             await self._judge_rest()
             self._corrector.settle_cut(now=True)
         if self._error is not None:
             raise self._error
-        return self._build_report(reason, began)
+        return self._build_report(reason, began, counted)
 
     async def _finish_training(self) -> None:
         """Learn from the labels that came last, too."""
