@@ -17,7 +17,7 @@ from honeyguide.api.tables import HarvestTable, ResultTable, to_datetime
 from honeyguide.api.user_urls import resolve_url
 from honeyguide.config.loading import check_keep, load_settings
 from honeyguide.config.settings import Settings
-from honeyguide.errors import ConfigError, HoneyguideError
+from honeyguide.errors import ConfigError, HoneyguideError, StoreError
 from honeyguide.learning import topics as several
 from honeyguide.multi_topic import topic_names
 from honeyguide.store.labels import TopicSelection
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from honeyguide.api.generations import GenerationComparison, GenerationSummary, LearnOutcome
     from honeyguide.api.labels import LabelOutcome
     from honeyguide.api.search import ManualSearch, SearchOverview
+    from honeyguide.api.teach import TeacherOverview
     from honeyguide.api.watch import WatchList
     from honeyguide.crawl.rescore import RescoreProgress, RescoreResult
     from honeyguide.crawl.status import CollectionStatus, Report
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from honeyguide.search.query_planner import QuerySuggestions
     from honeyguide.store.change_feed import ChangeRow
     from honeyguide.store.export import ExportResult
+    from honeyguide.teacher.model_teacher import TeachingReport
     from honeyguide.watch.watcher import WatchProgress
 
 _PAGE_COLUMNS = ("verdict", "relevant", "label", "title", "url")
@@ -63,8 +65,8 @@ class Collection:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = _resolve_folder(Path(folder))
-        if not self.folder.is_dir():
-            raise ConfigError(
+        if not (self.folder / "topic.toml").exists():
+            raise StoreError(
                 f"there is no collection {str(folder)!r} here; make it with: "
                 f"honeyguide new {shlex.quote(str(folder))}"
             )
@@ -243,6 +245,31 @@ class Collection:
             return run_in_loop(learn_generation(self.folder, self.settings, show))
 
     learn_async = async_twin(learn)
+
+    @blocking
+    def teach(self, count: int = 20, *, progress: ProgressOption = None) -> TeachingReport:
+        """Have the language model of ``[teacher]`` judge the pages whose labels would help most."""
+        from honeyguide.api.teach import teach_with_model
+
+        def describe_count(step: tuple[int, int]) -> tuple[str, float | None]:
+            return f"asking the model: {step[0]} of {step[1]} pages", step[0] / max(1, step[1])
+
+        with show_progress(progress, self.name, describe_count) as show:
+            return teach_with_model(
+                self.folder, self.settings, count, lambda done, of: show((done, of))
+            )
+
+    teach_async = async_twin(teach)
+
+    def teacher_overview(self) -> TeacherOverview | None:
+        """What language models were asked so far; None: none was, and none is set."""
+        from honeyguide.teacher.model_teacher import JOURNAL_NAME
+
+        if not self.settings.teacher.url and not (self.folder / JOURNAL_NAME).exists():
+            return None
+        from honeyguide.api.teach import teacher_overview
+
+        return teacher_overview(self.folder, self.settings)
 
     def learn_waiting(
         self, announce: Callable[[str], None] = lambda _: None

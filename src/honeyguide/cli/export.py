@@ -15,6 +15,10 @@ from honeyguide.cli.options import (
     open_collection,
     option,
 )
+from honeyguide.errors import CollectionCorrupt
+
+_TOLD_ADDRESSES = 3
+"""Addresses that a message names."""
 
 
 def format_names() -> list[str]:
@@ -87,6 +91,14 @@ def export(
     if done.missing:
         lost = "its WARC record is" if done.missing == 1 else "their WARC records are"
         say(f"honeyguide: {count_noun(done.missing, 'answer')} left out: {lost} missing")
+    if done.damaged:
+        some = ", ".join(safe_text(url) for url in done.damaged[:_TOLD_ADDRESSES])
+        rest = ", …" if len(done.damaged) > _TOLD_ADDRESSES else ""
+        say(
+            f"honeyguide: {count_noun(len(done.damaged), 'answer')} left out, wholly or without "
+            f"the request: damaged in the WARC files ({some}{rest}). Take the files of warc/ from "
+            "a backup, or crawl these pages again in a new collection"
+        )
     if done.unproven:
         say(
             f"honeyguide: {count_noun(done.unproven, 'page')} left out: on sites that link to each "
@@ -94,9 +106,12 @@ def export(
             "a site's pages as good to count them, or export every visit with --all"
         )
     if as_json:
-        facts = {"file": str(done.path), "format": done.format, "rows": done.rows}
         cut = None if everything else asdict(collection.relevance_cut(keep))
-        print_json(facts | {"missing": done.missing, "unproven": done.unproven, "kept": cut})
+        facts: dict[str, object] = {
+            "file": str(done.path), "format": done.format, "rows": done.rows,
+            "missing": done.missing, "damaged": done.damaged, "unproven": done.unproven,
+        }  # fmt: skip
+        print_json(facts | {"kept": cut})
     else:
         things = "answer" if done.format == "warc" else "row"
         typer.echo(f"{count_noun(done.rows, things)} written to {done.path}.")
@@ -107,3 +122,5 @@ def export(
             say("No relevant page yet; --all exports every visit.")
         elif not everything:
             say(f"{collection.relevance_cut(keep).summary}.".capitalize())
+    if done.damaged:
+        raise typer.Exit(CollectionCorrupt.exit_code)
