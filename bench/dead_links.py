@@ -25,7 +25,7 @@ from typing import Any
 from unittest.mock import patch
 
 import webs
-from papers.study import run_jobs
+from papers.study import job_key, known_outcomes, run_jobs
 
 from honeyguide.lab.metrics import bootstrap_mean, measure_harvest, paired_difference
 from honeyguide.lab.simulate import simulate_crawl
@@ -143,6 +143,7 @@ def main() -> None:
     parser.add_argument("--clean-draws", type=int, default=3, help="draws of each subject there")
     parser.add_argument("--unheeded", action="store_true", help="also where dead links are open")
     parser.add_argument("--workers", type=int, default=0)
+    parser.add_argument("--done", action="store_true", help="make no crawl: the page of those made")
     parser.add_argument("--dry", action="store_true", help="write no page")
     chosen = parser.parse_args()
     folder = str(chosen.folder)
@@ -156,6 +157,9 @@ def main() -> None:
         for web, subjects in CLEAN.items()
         for subject, heeds in product(subjects, (True, False))
     ]
+    if chosen.done:
+        made = known_outcomes("crawls", chosen.results)
+        jobs = [job for job in jobs if job_key(job) in made]
     found = run_jobs(
         "crawls", jobs, chosen.results, perform=run_trial, workers=chosen.workers, done=_tell
     )

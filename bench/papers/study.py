@@ -102,8 +102,8 @@ def run_jobs(
     """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{paper}.jsonl"
-    known = dict(_read_outcomes(path))
-    missing = [job for job in jobs if _job_key(job) not in known]
+    known = known_outcomes(paper, folder)
+    missing = [job for job in jobs if job_key(job) not in known]
     before = len(jobs) - len(missing)
     done(before, len(jobs))
     with path.open("a", encoding="utf-8") as file:
@@ -111,17 +111,22 @@ def run_jobs(
             perform or find_study(paper).run_job, missing, workers or os.cpu_count() or 1
         )
         for number, outcome in enumerate(made):
-            key = _job_key(missing[number])
+            key = job_key(missing[number])
             file.write(json.dumps([key, outcome], separators=(",", ":")) + "\n")
             file.flush()
             known[key] = outcome
             done(before + number + 1, len(jobs))
-    return [known[_job_key(job)] for job in jobs]
+    return [known[job_key(job)] for job in jobs]
 
 
-def _job_key(job: Any) -> str:
+def job_key(job: Any) -> str:
     """Everything that an outcome depends on, but for our own code: its version is in it."""
     return f"{__version__} {job!r}"
+
+
+def known_outcomes(paper: str, folder: Path) -> dict[str, JobOutcome]:
+    """What was done so far, by the keys of jobs."""
+    return dict(_read_outcomes(folder / f"{paper}.jsonl"))
 
 
 def _read_outcomes(path: Path) -> Iterator[tuple[str, JobOutcome]]:
