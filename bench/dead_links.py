@@ -228,9 +228,10 @@ def page(crawls: Sequence[tuple[DeadLinkTrial, dict[str, Any]]], chosen: Any) ->
         "",
         "The encyclopedia and the computer science departments of 1997 (WebKB) without dead links: links to",
         f"pages that were not recorded are taken out ({names[2]}).",
-        f"No farm is there either. {chosen.clean_draws} draws of each subject, crawled with the rules against dead",
-        "links and [spam farms](spam.md), and without both, from the same start. Harvest must not be lower:",
-        "means of the area under the curve with 95 % intervals (bootstrap over subjects and draws).",
+        "No farm is there either. Each subject is crawled with the rules against dead links and",
+        "[spam farms](spam.md), and without both, from the same start; draws of each: "
+        f"{chosen.clean_draws}. Harvest must not",
+        "be lower: means of the area under the curve with 95 % intervals (bootstrap over subjects and draws).",
         "",
         "| web | strategy | crawls | lost | area without | area with the rules | difference |",
         "|---|---|--:|--:|---|---|---|",
