@@ -25,12 +25,12 @@ from pathlib import Path
 from typing import Any
 
 import verdicts
-from papers.study import run_jobs
 
 from honeyguide.api.advice import Advice, CrawlEvidence, find_advice, find_signs
 from honeyguide.config.loading import parse_settings
 from honeyguide.config.settings import Settings
 from honeyguide.lab.simulate import simulate_crawl
+from honeyguide.lab.studies.study import run_jobs
 from honeyguide.lab.trials import open_web
 from honeyguide.lab.web import without_scheme
 from honeyguide.store.store import Store
@@ -192,9 +192,7 @@ def main() -> None:
         if any(part in statement.label for part in chosen.topics)
         for start in chosen.starts
     ]  # fmt: skip
-    results = run_jobs(
-        chosen.half, trials, chosen.results, perform=run_trial, workers=chosen.workers
-    )
+    results = run_jobs(run_trial, trials, chosen.results, name=chosen.half, workers=chosen.workers)
     for line in table(results, chosen.ways, chosen.pages):
         sys.stdout.write(f"{line}\n")
 

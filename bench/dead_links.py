@@ -25,10 +25,10 @@ from typing import Any
 from unittest.mock import patch
 
 import webs
-from papers.study import job_key, known_outcomes, run_jobs
 
 from honeyguide.lab.metrics import bootstrap_mean, measure_harvest, paired_difference
 from honeyguide.lab.simulate import simulate_crawl
+from honeyguide.lab.studies.study import finished_jobs, run_jobs
 from honeyguide.lab.trials import CrawlTrial, draw_topic, open_web, trial_examples, trial_settings
 from honeyguide.lab.web import without_scheme
 from honeyguide.links.dead_links import DeadLinks
@@ -158,10 +158,9 @@ def main() -> None:
         for subject, heeds in product(subjects, (True, False))
     ]
     if chosen.done:
-        made = known_outcomes("crawls", chosen.results)
-        jobs = [job for job in jobs if job_key(job) in made]
+        jobs = finished_jobs(jobs, chosen.results, name="crawls")
     found = run_jobs(
-        "crawls", jobs, chosen.results, perform=run_trial, workers=chosen.workers, done=_tell
+        run_trial, jobs, chosen.results, name="crawls", workers=chosen.workers, done=_tell
     )
     text = page(list(zip(jobs, found, strict=True)), chosen)
     sys.stdout.write(text)

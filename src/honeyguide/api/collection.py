@@ -16,7 +16,7 @@ from honeyguide.api.long_calls import ProgressOption, async_twin, blocking, show
 from honeyguide.api.tables import HarvestTable, ResultTable, to_datetime
 from honeyguide.api.user_urls import resolve_url
 from honeyguide.config.loading import check_keep, load_settings
-from honeyguide.config.settings import Settings
+from honeyguide.config.settings import Settings, WatchConfiguration
 from honeyguide.errors import ConfigError, HoneyguideError, StoreError
 from honeyguide.learning import topics as several
 from honeyguide.multi_topic import topic_names
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from honeyguide.api.explain import Explanation
     from honeyguide.api.generations import GenerationComparison, GenerationSummary, LearnOutcome
     from honeyguide.api.labels import LabelOutcome
+    from honeyguide.api.report import CollectionReport
     from honeyguide.api.search import ManualSearch, SearchOverview
     from honeyguide.api.teach import TeacherOverview
     from honeyguide.api.watch import WatchList
@@ -161,12 +162,20 @@ class Collection:
 
     @blocking
     def watch(
-        self, *, once: bool = False, hours: float = 0.0, progress: ProgressOption = None
+        self,
+        *,
+        once: bool = False,
+        hours: float = 0.0,
+        configuration: WatchConfiguration | None = None,
+        threads: Sequence[int] = (),
+        progress: ProgressOption = None,
     ) -> WatchProgress:
         """Come back to the watched pages, keep every version, and tell what changed.
 
         ``once``: visit every page once, then end; ``hours``: end after so many. Ctrl-C stops
         cleanly. Relevant pages of a crawl enter by themselves; see :attr:`watch_list`.
+        ``configuration`` and its ``threads`` are those of Meegahapola et al.; the result tells
+        the time per page.
         """
         from honeyguide.api.watch import watch_with_progress
 
@@ -176,7 +185,15 @@ class Collection:
                 f"{self.name}: nothing is watched yet. Relevant pages of a crawl are added by "
                 "themselves: crawl() first, or add pages with watch_list.add(URL)"
             )
-        return watch_with_progress(self.folder, self.settings, progress, once=once, hours=hours)
+        return watch_with_progress(
+            self.folder,
+            self.settings,
+            progress,
+            once=once,
+            hours=hours,
+            configuration=configuration,
+            threads=threads,
+        )
 
     watch_async = async_twin(watch)
 
@@ -314,6 +331,22 @@ class Collection:
             if not self.topics:
                 return found
             return replace(found, topics=several.relevant_per_topic(store, self.settings))
+
+    def report(self, *, span_s: float = 0.0, every: int = 0) -> CollectionReport:
+        """What it brought in over time and how right that is, to show to others.
+
+        ``span_s``: the length of a span of time; ``every``: one result in so many is offered for
+        judging; 0: as fits. Also while it is being crawled.
+
+        Example::
+
+            birds.report().save("birds.html")
+        """
+        from honeyguide.api.report import make_report
+
+        every = check_values.check_count("every", every, "one result in so many, or 0")
+        self._open_settled().close()
+        return make_report(self.folder, self.settings, span_s=float(span_s), every=every)
 
     def keep(self, wish: str | float) -> None:
         """Turn the dial ``topic.keep``: "strict", "balanced", "generous", or a precision such as

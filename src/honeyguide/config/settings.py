@@ -88,7 +88,8 @@ class FurtherTopic:
 @dataclass(frozen=True, slots=True)
 class CrawlSettings:
     strategy: str = "honeyguide"
-    """How to decide: the name of a strategy."""
+    """How to decide: the name of a strategy; or of two, ``hybrid_svm+honeyguide``: the first judges
+    pages, the second ranks links."""
     order: Literal["strategy", "best", "breadth", "proportional"] = "strategy"
     """Who goes first; ``strategy``: what the strategy is used to."""
     pages: int = 1000
@@ -293,6 +294,9 @@ class SearchSettings:
         return bool(self.engine) and self.mode == "search_only"
 
 
+WatchConfiguration = Literal["adaptive", "1", "2", "3"]
+
+
 @dataclass(frozen=True, slots=True)
 class TeacherSettings:
     """A language model that judges pages for you, where labels of people are too few. Its key is
@@ -339,6 +343,14 @@ class WatchSettings:
     requests_per_hour: float = 500.0
     """Requests in all, robots.txt included; the delays between requests to a host are those of a
     crawl."""
+    configuration: WatchConfiguration = "adaptive"
+    """How pages are fetched and compared. ``adaptive``: one event loop, as many at once as the
+    network bears. ``1``: one thread; ``2``: threads that fetch, that bring old versions, and that
+    compare; ``3``: threads that fetch, and that bring and compare."""
+    threads: tuple[int, ...] = ()
+    """Threads of configuration 2 (three numbers) or 3 (two); not given: 78, 6, 6 and 78, 11."""
+    queue: int = 500
+    """Most pages that wait between the threads of configuration 2 or 3."""
     pages: int = 100_000
     """Most pages that the crawl adds by itself; pages that people add are not limited."""
     objective: Literal["age", "fresh", "sqrt"] = "age"
@@ -417,7 +429,8 @@ class Settings:
     watch: WatchSettings = field(default_factory=WatchSettings)
     notify: tuple[NotifySettings, ...] = ()
     strategy: dict[str, Any] = field(default_factory=dict)
-    """Parameters of the chosen strategy, checked against its own fields."""
+    """Parameters of the chosen strategy, checked against its own fields; of two, in the tables
+    ``[strategy.critic]`` and ``[strategy.links]``."""
 
 
 def has_bang_command(query: str) -> bool:
