@@ -268,7 +268,7 @@ def test_new_asks_on_a_terminal_and_again(tmp_path: Path) -> None:
     os.close(theirs)
     try:
         seeds = ("", "no address", "example.org/birds", "")
-        for answer in ("bird migration, plumage", *seeds, "nobody", "", "me@example.org"):
+        for answer in ("bird migration, plumage", *seeds, "nobody", "", "me@example.org", "n"):
             time.sleep(0.05)
             os.write(mine, answer.encode() + b"\n")
         said = b""

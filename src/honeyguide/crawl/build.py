@@ -359,8 +359,7 @@ async def open_crawl(
             coverage=coverage,
             clock=clock,
             search=search,
-            # A shard knows only the links of its own pages.
-            host_trust=restore_host_trust(store, settings) if part is None else None,
+            host_trust=restore_host_trust(store, settings),
         )
         _push_seeds(crawl, seed_urls(settings), labels, part)
         yield crawl

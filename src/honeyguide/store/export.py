@@ -158,6 +158,13 @@ class ExportResult(NamedTuple):
     """Pages left out that would be relevant if their sites were not on probation."""
 
 
+RowWording = Callable[[VisitRow], VisitRow]
+
+
+def as_stored(row: VisitRow) -> VisitRow:
+    return row
+
+
 def export_collection(
     store: Store,
     target: Path,
@@ -169,6 +176,7 @@ def export_collection(
     topics: TopicSelection | None = None,
     language: str = "",
     cut: float | None = None,
+    reword: RowWording = as_stored,
 ) -> ExportResult:
     """Write relevant pages to a file, or into a folder; with ``everything``, every visit.
 
@@ -176,7 +184,7 @@ def export_collection(
     ``topics``: what is known of each, where there are several. ``language``: only pages in this
     one, those too that the language gate kept apart and whose verdict would else have been enough;
     ``all``: in any language. ``cut``: the least verdict of a relevant page, instead of the
-    collection's own.
+    collection's own. ``reword``: what is written of a visit, for tables.
     """
     form = _export_format(target, format)
     if target.is_dir():
@@ -205,7 +213,7 @@ def export_collection(
                 )
             damaged = tuple(extract.damaged)
             return ExportResult(target, form, extract.count, extract.missing, damaged, unproven)
-        columns, found = _export_table(store, chosen, labels, text)
+        columns, found = _export_table(store, map(reword, chosen), labels, text)
         count = 0
 
         def count_rows() -> Iterator[dict[str, Any]]:
