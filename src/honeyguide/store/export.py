@@ -152,10 +152,10 @@ class ExportResult(NamedTuple):
     rows: int
     missing: int = 0
     """Answers whose WARC records are not there (any more)."""
-    damaged: tuple[Url, ...] = ()
-    """Addresses whose WARC records are not whole any more: they are left out."""
     unproven: int = 0
     """Pages left out that would be relevant if their sites were not on probation."""
+    damaged: tuple[Url, ...] = ()
+    """Addresses whose WARC records are not whole any more: those are left out."""
 
 
 RowWording = Callable[[VisitRow], VisitRow]
@@ -211,8 +211,8 @@ def export_collection(
                     f"nothing to write: none of the {lost} answers is whole in the WARC "
                     f"files of {store.folder} (were they moved or changed, or is store.warc false?)"
                 )
-            damaged = tuple(extract.damaged)
-            return ExportResult(target, form, extract.count, extract.missing, damaged, unproven)
+            told = extract.missing, unproven, tuple(extract.damaged)
+            return ExportResult(target, form, extract.count, *told)
         columns, found = _export_table(store, map(reword, chosen), labels, text)
         count = 0
 
@@ -230,7 +230,7 @@ def export_collection(
                     _write_csv(output, list(columns), count_rows())
                 else:
                     _write_jsonl(output, count_rows())
-        return ExportResult(target, form, count, unproven=unproven)
+        return ExportResult(target, form, count, 0, unproven)
 
 
 def stream_export(
