@@ -148,7 +148,7 @@ def _build_topic_strategy(settings: Settings) -> Strategy:
     if settings.topic.categories and not settings.topic.model:
         raise ConfigError("topic.categories are those of a model: add topic.model, or --model")
     if "language" in names:
-        given["language"] = settings.topic.keyword_language
+        given["language"] = settings.topic.word_language
     if "concepts" in names:
         from honeyguide.text.ontology.load import topic_concepts
 

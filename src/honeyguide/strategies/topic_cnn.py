@@ -175,7 +175,7 @@ class TopicCnn:
         """Without a model, a new network from all examples but mere visits; else nothing."""
         if self.model:
             return self
-        reading = TextTokenizer(self.language)
+        reading = TextTokenizer(self.language, normalise=self.language == "tr")
         documents, labels = [], []
         for example in choose_examples(examples, self.most):
             if segments := reading.page_segments(example.page).tokens:
