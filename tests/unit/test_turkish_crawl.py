@@ -62,6 +62,7 @@ def test_it_can_be_switched_off() -> None:
 def test_no_other_language_is_read_differently() -> None:
     assert language_of("en-x-raw") is language_of("en")
     assert language_of("de").respell is None
+    assert language_of("tr" + "-x-raw" * 10_000).respell is None
     english = {"keywords": ["hoping birds"], "keyword_language": "en"}
     assert judge("hoped birds", normalise=False, **english) == judge("hoped birds", **english)
 

@@ -219,7 +219,7 @@ class Language:
 
     @cached_property
     def _lemma_memo(self) -> BoundedMemo[str]:
-        form = make_lemmatiser(self.code.removesuffix(RAW_SUFFIX))
+        form = make_lemmatiser(self.code.partition(RAW_SUFFIX)[0])
         return word_memo(lambda word: self.fold(form(word)))
 
 
@@ -227,7 +227,7 @@ class Language:
 def language_of(code: str) -> Language:
     """The language with that code. Where nothing is known of it, words are only put in lower case:
     see :attr:`~Language.is_known`."""
-    base = code.removesuffix(RAW_SUFFIX)
+    base = code.partition(RAW_SUFFIX)[0]
     if base != "en":
         for entry in _plugin_entries():
             if entry.name == base:
