@@ -65,6 +65,10 @@ def test_no_other_language_is_read_differently() -> None:
     assert language_of("tr" + "-x-raw" * 10_000).respell is None
     english = {"keywords": ["hoping birds"], "keyword_language": "en"}
     assert judge("hoped birds", normalise=False, **english) == judge("hoped birds", **english)
+    settings = parse_settings(
+        {"topic": {**english, "normalise": False, "seeds": ["http://a.test/"]}}, "t"
+    )
+    assert vars(build_strategy(settings))["language"] == "en"
 
 
 @pytest.mark.parametrize(
