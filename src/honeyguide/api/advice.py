@@ -229,7 +229,7 @@ class CrawlEvidence:
 
     @cached_property
     def phrases(self) -> list[tuple[bool, PagePhrases]]:
-        reader = language_of(self.settings.topic.keyword_language)
+        reader = language_of(self.settings.topic.word_language)
         return [
             (kept, extract_phrases(page.url, page.title, page.text, 1.0, reader))
             for kept, page in self.pages
@@ -259,7 +259,7 @@ class CrawlEvidence:
     def count_with_keywords(self, pages: Sequence[Page]) -> int:
         """Pages on which a keyword stands."""
         topic = self.settings.topic
-        matcher = TermMatcher(topic.keywords, topic.keyword_language)
+        matcher = TermMatcher(topic.keywords, topic.word_language)
         texts = (f"{p.title} . {' . '.join(p.headings)} . {p.text}" for p in pages)
         return sum(bool(matcher.count_terms(text)[0].terms) for text in texts)
 
@@ -287,7 +287,7 @@ def find_signs(
     """Phrases that a fifth of the likely pages have, and that tell them from the rest."""
     if not likely or not rest:
         return []
-    reader = language_of(settings.topic.keyword_language)
+    reader = language_of(settings.topic.word_language)
     own = {reader.stems[w] for text in settings.topic.keywords for w in reader.words(text)}
     pages = Counter(key for page in likely for key in page.phrases)
     names = {key: name for page in likely for key, name in page.phrases.items()}

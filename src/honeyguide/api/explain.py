@@ -92,8 +92,8 @@ def explain_url(folder: Path, settings: Settings, text: str, now: float) -> Expl
     if url is None:
         raise ConfigError(f"{text!r} is not an http or https address")
     with Store.open(folder, "read") as store:
-        tongue = settings.topic.keyword_language
-        visits = tuple(put_words(store, row, tongue) for row in store.visits.attempts_at(url))
+        language = settings.topic.word_language
+        visits = tuple(put_words(store, row, language) for row in store.visits.attempts_at(url))
         waiting = None
         if not (visits and _is_over(visits[-1])):
             with store.frontier_log_for(url) as log:
@@ -210,7 +210,7 @@ def _score_reasons(
     if untold and strategy.traits.parent_score == "all":
         (link,) = MeanParent().annotate_links((link,))
     around = f"{link.anchor} {link.before} {link.after} {read(link.url)}"
-    reasons = list(unstem_reasons(strategy.explain(link), around, settings.topic.keyword_language))
+    reasons = list(unstem_reasons(strategy.explain(link), around, settings.topic.word_language))
     if untold and strategy.traits.parent_score == "all" and link.source is not None:
         hint = (
             "scored by the page that it was found on only; the crawl also counts the other "

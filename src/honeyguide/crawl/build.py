@@ -209,7 +209,7 @@ def _inherited_worth(row: VisitRow, settings: Settings) -> float:
 
 
 def _build_authority(settings: Settings) -> LinkAuthority:
-    language = settings.topic.keyword_language
+    language = settings.topic.word_language
     stated = [one.topic for one in topics.settings_per_topic(settings)]
     profiles = [TopicProfile(topic.keywords, topic.description, language) for topic in stated]
     return LinkAuthority(profiles, language)
