@@ -45,11 +45,11 @@ sure. This and the next one were chosen on six subjects (docs/reference/verdicts
 _MIXTURE_SHARE = 0.5
 _CAUTION = 1.0
 """Log-odds that are taken off: what stands out need not be the topic that was meant."""
-_UNTAUGHT, _TAUGHT = 0.55, 10
-"""How much log-odds count of a method that nobody told what is good and what is not, and labels of
-each kind from which on they count in full. Where words or three good pages are all that is known,
-the sure verdicts are right half the time. These and the next one were chosen by log loss on twelve
-other subjects (docs/reference/verdicts.md)."""
+_UNTAUGHT_SHARE, _TAUGHT_SHARE, _TAUGHT = 0.55, 0.7, 10
+"""How much log-odds count that are meant as probabilities: of a method that nobody told what is
+good and what is not, and with so many labels of each kind. Where words or three good pages are all
+that is known, sure verdicts are right half the time. These and the next one were chosen on twelve
+subjects (docs/reference/verdicts.md)."""
 _OWN_CAUTION = 1.5
 """Log-odds that are taken off verdicts that are meant as probabilities."""
 _LABEL_PENALTIES = np.array([1.0, 4.0])
@@ -126,8 +126,9 @@ def fit_calibration(
     ``taught``: labels that it learned from, of the kind of which there are fewer."""
     if len(verdicts) < MIN_VERDICTS or verdicts.std() < _LEAST_SPREAD:
         return None
-    surer = (1 - _UNTAUGHT) * min(taught / _TAUGHT, 1.0)
-    found = VerdictCalibration(_UNTAUGHT + surer, shift=-_OWN_CAUTION)
+    told = min(taught / _TAUGHT, 1.0)
+    own = (1 - told) * _UNTAUGHT_SHARE + told * _TAUGHT_SHARE
+    found = VerdictCalibration(own, shift=-_OWN_CAUTION)
     if not are_chances:
         none = np.zeros(0)
         mixture = fit_mixture(verdicts, none, none, firmness=1e9)
