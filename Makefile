@@ -21,8 +21,9 @@ $(READY): pyproject.toml requirements.lock
 demo: $(READY) ## a focused crawl of the embedded web, offline, beside breadth-first
 	@$(BIN)/honeyguide demo
 
-test: $(READY) ## the whole test suite
-	@$(BIN)/python -m pytest
+# Some hundred processes are started by tests: none should compile a thousand modules again.
+test: $(READY) ## the whole test suite, files side by side (tests/conftest.py)
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --maxprocesses 4
 
 browser: $(READY) ## install Chromium for the browser tests, where there is none
 	@$(BIN)/python -m tools.install_browser
@@ -82,9 +83,15 @@ bench-dead-links: $(READY) ## what dead links take of a crawl: make bench-dead-l
 bench-ring: $(READY) ## CPU per page by station of the crawl loop and by strategy (a minute)
 	@$(BIN)/python bench/ring.py
 
+SCHOOLS := wikipedia-schools-2007.jsonl.gz
+CLOSED := --closed --disallow /wp/index/ --strip h3\#siteSub
+LINK_TOPICS := Science.Biology.Birds Science.Chemistry Science.Physics Design_and_Technology Citizenship \
+	History.British_History Language_and_literature Geography.African_Geography
+UTILITY_TOPICS := Science.Biology.Health_and_medicine Science.Physics
 bench-papers: $(READY) ## the founding papers' experiments: make bench-papers FOLDER=… (half an hour)
 	@test -n "$(FOLDER)" || { echo "where are the recorded webs? make bench-papers FOLDER=…"; exit 2; }
-	@$(BIN)/python -m bench.papers all "$(FOLDER)"
+	@$(BIN)/honeyguide lab study 000 "$(FOLDER)/$(SCHOOLS)" $(CLOSED) $(addprefix -t ,$(LINK_TOPICS)) --draws 5 --out bench/results/study-000
+	@$(BIN)/honeyguide lab study 004 "$(FOLDER)/$(SCHOOLS)" $(CLOSED) $(addprefix -t ,$(UTILITY_TOPICS)) --seeds 10 --good 40 --bad 260 -n 300 --out bench/results/study-004
 
 bench-biology: $(READY) ## the network over an ontology beside keywords: make bench-biology FOLDER=… (a quarter of an hour)
 	@test -n "$(FOLDER)" || { echo "where are the recorded webs? make bench-biology FOLDER=…"; exit 2; }

@@ -24,10 +24,10 @@ from typing import Any
 from unittest.mock import patch
 
 import webs
-from papers.study import run_jobs
 
 from honeyguide.lab.metrics import bootstrap_mean, measure_harvest, paired_difference
 from honeyguide.lab.simulate import simulate_crawl
+from honeyguide.lab.studies.study import run_jobs
 from honeyguide.lab.trials import CrawlTrial, draw_topic, open_web, trial_examples, trial_settings
 from honeyguide.lab.web import without_scheme
 from honeyguide.links.dead_links import DeadLinks
@@ -149,7 +149,7 @@ def main() -> None:
         for draw in range(chosen.draws)
     ]  # fmt: skip
     found = run_jobs(
-        "crawls", jobs, chosen.results, perform=run_trial, workers=chosen.workers, done=_tell
+        run_trial, jobs, chosen.results, name="crawls", workers=chosen.workers, done=_tell
     )
     text = page(list(zip(jobs, found, strict=True)), chosen)
     sys.stdout.write(text)

@@ -62,7 +62,9 @@ def _type_words(hint: Any) -> tuple[str, tuple[str, ...]]:
     origin = get_origin(hint)
     if origin is Literal:
         return "", get_args(hint)
-    return ("list of text" if origin is tuple else _TYPE_WORDS[hint]), ()
+    if origin is tuple:
+        return ("list of whole numbers" if get_args(hint)[0] is int else "list of text"), ()
+    return _TYPE_WORDS[hint], ()
 
 
 def _key_meanings() -> dict[tuple[str, str], str]:
@@ -134,7 +136,8 @@ def write_topic_file(
     except UnicodeEncodeError as error:
         raise ConfigError(f"these tables are not valid text: {error}") from error
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(0o700, parents=True, exist_ok=True)
+        (folder / "topic.toml").touch(0o600)
         (folder / "topic.toml").write_text(text, "utf-8")
     except OSError as error:
         raise ConfigError(f"{folder}/topic.toml cannot be written: {error}") from error

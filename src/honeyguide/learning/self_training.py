@@ -1,10 +1,10 @@
 """Which own verdicts and visits a strategy learns from, so that self-training does not drift.
 
-Iliou et al. 2017 believe every verdict of at least .8 or at most .2. From a handful of examples a
-classifier says .8 of a third of all pages and is wrong four times in five, while its *order* of
-pages is good. So, as the learners of Blum & Mitchell 1998 grow (p = 1 and n = 3 a round), one page
-in fourteen is taken as good, the one that the present generation is most certain of, and the three
-newest of the certain bad ones as bad: those are hardly ever wrong.
+Iliou et al. (algorithm 2) believe every verdict of at least .8 or at most .2. From a handful of
+examples a classifier says .8 of a third of all pages and is wrong four times in five, while its
+*order* of pages is good. So, as the learners of Blum & Mitchell 1998 grow (p = 1 and n = 3 a
+round), one page in fourteen is taken as good, the one that the present generation is most certain
+of, and the three newest of the certain bad ones as bad: those are hardly ever wrong.
 
 Where people gave only good pages, the visits least like them are negatives, as in the first step of
 learning from positive examples alone (Liu et al. 2002: reliable negatives). Likeness is the share

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from html import unescape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from honeyguide.errors import ModelError
@@ -70,6 +71,13 @@ class TextTokenizer:
             if type(value) is not known.get(name):
                 raise ModelError(f"a model wants texts read in an unknown way: {name[:40]!a}")
         return cls(**settings)
+
+    @classmethod
+    def for_embedding(cls, embedding: str, language: str = "", normalise: bool = False) -> Self:
+        """As a model with that first layer reads texts ('': trained from scratch): vectors are of
+        words as they stand in texts, and encoders, which are folders, read whole sentences."""
+        is_encoder = bool(embedding) and Path(embedding).is_dir()
+        return cls(language, normalise, stem=not embedding, stops=is_encoder)
 
     def page_segments(self, page: Page) -> PageSegments:
         """The page as a model reads it. No segment is empty; a page may have none."""
