@@ -266,7 +266,7 @@ class CrawlEvidence:
     def keyword_density(self, page: Page) -> float:
         """How often keywords stand in a thousand words of a page."""
         topic = self.settings.topic
-        matcher = TermMatcher(topic.keywords, topic.keyword_language)
+        matcher = TermMatcher(topic.keywords, topic.word_language)
         text = f"{page.title} . {' . '.join(page.headings)} . {page.text}"
         count, length = matcher.count_terms(text)
         return 1000 * sum(count.terms.values()) / max(length, _SHORT_PAGE)

@@ -129,7 +129,7 @@ def word_rows(store: Store, settings: Settings) -> RowWording:
 
     def reword(row: VisitRow) -> VisitRow:
         with suppress(CollectionCorrupt):
-            return put_words(store, row, settings.topic.keyword_language)
+            return put_words(store, row, settings.topic.word_language)
         return row
 
     return reword

@@ -96,7 +96,7 @@ def _misspelled(topic: TopicSettings, pages: Sequence[Page]) -> Iterator[Advice]
     """A keyword stands on no seed, but a word that is spelled like it does."""
     times = _count_words(topic, pages)
     for place, keyword in enumerate(topic.keywords):
-        words = language_of(topic.keyword_language).words(keyword)
+        words = language_of(topic.word_language).words(keyword)
         if any(times[word] for word in words) or _pages_with((keyword,), topic, pages):
             continue
         likely = [word for word, count in times.items() if count >= _LEAST_TIMES and len(word) > 3]
@@ -115,7 +115,7 @@ def _misspelled(topic: TopicSettings, pages: Sequence[Page]) -> Iterator[Advice]
 
 def _unseen_words(topic: TopicSettings, pages: Sequence[Page]) -> Iterator[Advice]:
     """No seed has a word of the topic."""
-    stated = topic.keywords or language_of(topic.keyword_language).hint_words(topic.description)
+    stated = topic.keywords or language_of(topic.word_language).hint_words(topic.description)
     if not stated or _pages_with(stated, topic, pages):
         return
     seeds = f"none of your {len(pages)} seeds" if len(pages) > 1 else "your seed"
@@ -131,7 +131,7 @@ def _unseen_words(topic: TopicSettings, pages: Sequence[Page]) -> Iterator[Advic
 
 def _generic_words(topic: TopicSettings) -> Iterator[Advice]:
     """Every keyword is one that stands on pages of all kinds."""
-    reader = language_of(topic.keyword_language)
+    reader = language_of(topic.word_language)
     common = generic_stems(topic.keyword_language)
     said = [
         all(word in reader.stop_words or reader.stems[word] in common for word in words)
@@ -147,7 +147,7 @@ def _generic_words(topic: TopicSettings) -> Iterator[Advice]:
 
 
 def _pages_with(terms: Sequence[str], topic: TopicSettings, pages: Sequence[Page]) -> int:
-    matcher = TermMatcher(terms, topic.keyword_language)
+    matcher = TermMatcher(terms, topic.word_language)
     return sum(bool(matcher.count_terms(_text_of(page))[0].terms) for page in pages)
 
 
@@ -156,7 +156,7 @@ def _text_of(page: Page) -> str:
 
 
 def _count_words(topic: TopicSettings, pages: Sequence[Page]) -> Counter[str]:
-    reader = language_of(topic.keyword_language)
+    reader = language_of(topic.word_language)
     return Counter(
         word
         for page in pages
@@ -167,12 +167,12 @@ def _count_words(topic: TopicSettings, pages: Sequence[Page]) -> Counter[str]:
 
 def _telling_words(topic: TopicSettings, pages: Sequence[Page]) -> list[str]:
     """Phrases of the seeds: those of most seeds, then those in titles, then the most frequent."""
-    reader = language_of(topic.keyword_language)
+    reader = language_of(topic.word_language)
     found = [extract_phrases(page.url, page.title, page.text, 1.0, reader) for page in pages]
     seeds = Counter(key for one in found for key in one.phrases)
     names = {key: name for one in found for key, name in one.phrases.items()}
     titles = {reader.stems[word] for page in pages for word in reader.words(page.title)}
-    matchers = {key: TermMatcher((names[key],), topic.keyword_language) for key in names}
+    matchers = {key: TermMatcher((names[key],), topic.word_language) for key in names}
     times = {
         key: sum(sum(m.count_terms(page.text)[0].terms.values()) for page in pages)
         for key, m in islice(matchers.items(), 200)
