@@ -64,6 +64,8 @@ _PAGE_CHARS = 20_000
 """Characters of a page that the page model reads."""
 _TITLE, _HEADINGS = 3, 2
 """A word in the title counts as so many in the text."""
+_LEAD, _LEAD_CHARS = 3, 500
+"""A word among the first ones counts as so many more: they say what kind of thing it is."""
 _KEYWORD = 4.0
 """Weight of the topic's keywords in a link's words, in the page model's log-odds."""
 _WEIGHT = {"user": 3.0, "seed": 2.0, "judge": 1.0, "visit": 1.0}
@@ -553,4 +555,5 @@ def _hint_log_odds(hint: Verdict) -> float:
 def _zoned_text(page: Page) -> str:
     """What a page says; what stands out is said more than once."""
     zones = (*((page.title,) * _TITLE), *(page.headings[:40] * _HEADINGS), page.description)
-    return "\n".join((*zones, page.text))[:_PAGE_CHARS]
+    lead = (page.text[:_LEAD_CHARS],) * _LEAD
+    return "\n".join((*zones, *lead, page.text))[:_PAGE_CHARS]

@@ -208,6 +208,12 @@ def run_jobs(
     return [known[_job_key(job)] for job in jobs]
 
 
+def finished_jobs(jobs: Sequence[Any], folder: Path, *, name: str = "results") -> list[Any]:
+    """Those that have an outcome."""
+    known = dict(_read_outcomes(folder / f"{name}.jsonl"))
+    return [job for job in jobs if _job_key(job) in known]
+
+
 def _job_key(job: Any) -> str:
     """Everything that an outcome depends on, but for our own code: its version is in it."""
     return f"{__version__} {job!r}"
