@@ -213,13 +213,13 @@ def study_thread_sweep(
     spec = (
         _web_spec(web, None, out, None, None, None, False) if web else WebSpec(chosen, made=chosen)
     )
-    numbers = [
-        _numbers(text, name)
-        for text, name in ((fetchers, "--fetchers"), (comparers, "--comparers"))
-    ]
-    if not all(min(some) >= 1 for some in numbers):
+    crawling, comparing = (
+        _numbers(fetchers, "--fetchers"),
+        _numbers(comparers, "--comparers"),
+    )
+    if min(*crawling, *comparing) < 1:
         raise ConfigError("--fetchers and --comparers count threads, from 1 on")
-    jobs = plan_jobs(spec, pages, *numbers, rounds, latency)
+    jobs = plan_jobs(spec, pages, crawling, comparing, rounds, latency)
     # One after another: they are timed.
     _show("002", jobs, out, 1, as_json)
 

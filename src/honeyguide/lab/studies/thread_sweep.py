@@ -24,11 +24,11 @@ from honeyguide.api.collection import Collection
 from honeyguide.api.create import create
 from honeyguide.config.settings import WatchConfiguration
 from honeyguide.errors import ConfigError
-from honeyguide.lab.responses import LabResponder, LabResponse, ServingOptions, make_response
+from honeyguide.lab.responses import LabResponder, LabResponse, ServingOptions
 from honeyguide.lab.server import LabServer
 from honeyguide.lab.studies.study import JobOutcome, StudyTable
 from honeyguide.lab.trials import WebSpec, open_web
-from honeyguide.lab.web import without_scheme
+from honeyguide.lab.web import RecordedResponse, gzip_bytes, without_scheme
 from honeyguide.watch.configurations import PUBLISHED_THREADS
 
 TITLE = "Meegahapola et al.: threads that watch pages"
@@ -123,7 +123,9 @@ def _watch_once(
         threads=() if job.configuration in ("1", "adaptive") else job.threads,
         progress=False,
     )
-    told = {without_scheme(row.url) for row in watched.changes() if row.kind != "new"}
+    told = {
+        without_scheme(row.change.url) for row in watched.changes() if "new" not in row.change.kinds
+    }
     return {
         "effective_ms": went.effective_ms,
         "longest_queue": went.longest_queue,
@@ -145,13 +147,11 @@ class EditedResponder(LabResponder):
     edited: frozenset[str] = frozenset()
     """Addresses without scheme."""
 
-    def respond(self, key: str) -> LabResponse:
-        answer = super().respond(key)
-        if key not in self.edited or answer.status != 200:
-            return answer
-        before, end, after = answer.body.partition(b"</body>")
-        headers = tuple(pair for pair in answer.headers if pair[0].lower() == "content-type")
-        return make_response(200, headers, before + _EDIT + end + after)
+    def _prepare_response(self, record: RecordedResponse) -> LabResponse:
+        if without_scheme(record.url) in self.edited:
+            before, end, after = record.body.partition(b"</body>")
+            record = record._replace(packed=gzip_bytes(before + _EDIT + end + after))
+        return super()._prepare_response(record)
 
 
 def _page_keys(web: WebSpec, pages: int) -> list[str]:
@@ -198,6 +198,8 @@ def _serve(job: ThreadJob, edited: frozenset[str], parent: Connection) -> None:
             desk = EditedResponder(web, server.desk.serving)
             desk.edited = edited
             server.desk = desk
+            for key in _page_keys(job.web, job.pages):
+                desk.respond(key)  # made now, not while somebody waits
             parent.send(server.address)
             await asyncio.to_thread(parent.poll, None)  # ends with the parent
 
@@ -226,7 +228,7 @@ def draw_pictures(outcomes: Sequence[JobOutcome]) -> dict[str, str]:
 
 
 def _effective(outcome: JobOutcome) -> float:
-    return mean(one["effective_ms"] for one in outcome["rounds"])
+    return float(mean(one["effective_ms"] for one in outcome["rounds"]))
 
 
 def _tell_effective(outcome: JobOutcome) -> str:
