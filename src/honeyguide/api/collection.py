@@ -16,7 +16,7 @@ from honeyguide.api.long_calls import ProgressOption, async_twin, blocking, show
 from honeyguide.api.tables import HarvestTable, ResultTable, to_datetime
 from honeyguide.api.user_urls import resolve_url
 from honeyguide.config.loading import check_keep, load_settings
-from honeyguide.config.settings import Settings
+from honeyguide.config.settings import Settings, WatchConfiguration
 from honeyguide.errors import ConfigError, HoneyguideError
 from honeyguide.learning import topics as several
 from honeyguide.multi_topic import topic_names
@@ -159,12 +159,20 @@ class Collection:
 
     @blocking
     def watch(
-        self, *, once: bool = False, hours: float = 0.0, progress: ProgressOption = None
+        self,
+        *,
+        once: bool = False,
+        hours: float = 0.0,
+        configuration: WatchConfiguration | None = None,
+        threads: Sequence[int] = (),
+        progress: ProgressOption = None,
     ) -> WatchProgress:
         """Come back to the watched pages, keep every version, and tell what changed.
 
         ``once``: visit every page once, then end; ``hours``: end after so many. Ctrl-C stops
         cleanly. Relevant pages of a crawl enter by themselves; see :attr:`watch_list`.
+        ``configuration`` and its ``threads`` are those of Meegahapola et al.; the result tells
+        the time per page.
         """
         from honeyguide.api.watch import watch_with_progress
 
@@ -174,7 +182,15 @@ class Collection:
                 f"{self.name}: nothing is watched yet. Relevant pages of a crawl are added by "
                 "themselves: crawl() first, or add pages with watch_list.add(URL)"
             )
-        return watch_with_progress(self.folder, self.settings, progress, once=once, hours=hours)
+        return watch_with_progress(
+            self.folder,
+            self.settings,
+            progress,
+            once=once,
+            hours=hours,
+            configuration=configuration,
+            threads=threads,
+        )
 
     watch_async = async_twin(watch)
 

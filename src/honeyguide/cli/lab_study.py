@@ -175,6 +175,55 @@ def study_ontology_harvest(
     _show("001", jobs, out, workers, as_json)
 
 
+@app.command("002", cls=CliCommand)
+def study_thread_sweep(
+    web: SourcesArgument = None,
+    made: str = option(
+        "--made PLAN", "A synthetic web instead, such as seed=7,pages=500,hosts=100.", ""
+    ),
+    pages: int = option("--pages N", "Most pages to watch.", 100, min=10),
+    fetchers: str = option("--fetchers N/N/…", "Numbers of threads that crawl (N).", "8/32/78"),
+    comparers: str = option(
+        "--comparers M/M/…",
+        "Of threads that bring and compare (M, K): at most N/4 and 15.",
+        "1/2/6/11",
+    ),
+    rounds: int = option("--rounds N", "Rounds of each.", 5, min=1),
+    latency: float = option("--latency S", "Seconds until the server answers.", 0.05, min=0),
+    out: OutOption = Path("study-002"),
+    as_json: JsonOption = False,
+) -> None:
+    """Meegahapola et al.: how many threads, and which configuration, watch pages fastest?
+
+    A local server answers; a tenth of its pages changes. Hosts are asked by one at a time, so a
+    web of few hosts keeps few threads busy.
+
+    Examples:
+
+    `honeyguide lab study 002`
+
+    `honeyguide lab study 002 --made seed=7,pages=6540,hosts=300 --pages 6540 --latency 0.9`
+    """
+    from honeyguide.lab.studies.thread_sweep import DEMO_PLAN, plan_jobs
+    from honeyguide.lab.trials import WebSpec
+
+    if web and made:
+        raise ConfigError("give a web or --made, not both")
+    chosen = made or DEMO_PLAN
+    spec = (
+        _web_spec(web, None, out, None, None, None, False) if web else WebSpec(chosen, made=chosen)
+    )
+    crawling, comparing = (
+        _numbers(fetchers, "--fetchers"),
+        _numbers(comparers, "--comparers"),
+    )
+    if min(*crawling, *comparing) < 1:
+        raise ConfigError("--fetchers and --comparers count threads, from 1 on")
+    jobs = plan_jobs(spec, pages, crawling, comparing, rounds, latency)
+    # One after another: they are timed.
+    _show("002", jobs, out, 1, as_json)
+
+
 @app.command("003", cls=CliCommand)
 def study_category_transfer(
     train: Annotated[

@@ -293,6 +293,9 @@ class SearchSettings:
         return bool(self.engine) and self.mode == "search_only"
 
 
+WatchConfiguration = Literal["adaptive", "1", "2", "3"]
+
+
 @dataclass(frozen=True, slots=True)
 class WatchSettings:
     """Revisiting pages to find changes: ``honeyguide watch``."""
@@ -300,6 +303,14 @@ class WatchSettings:
     requests_per_hour: float = 500.0
     """Requests in all, robots.txt included; the delays between requests to a host are those of a
     crawl."""
+    configuration: WatchConfiguration = "adaptive"
+    """How pages are fetched and compared. ``adaptive``: one event loop, as many at once as the
+    network bears. ``1``: one thread; ``2``: threads that fetch, that bring old versions, and that
+    compare; ``3``: threads that fetch, and that bring and compare."""
+    threads: tuple[int, ...] = ()
+    """Threads of configuration 2 (three numbers) or 3 (two); not given: 78, 6, 6 and 78, 11."""
+    queue: int = 500
+    """Most pages that wait between the threads of configuration 2 or 3."""
     pages: int = 100_000
     """Most pages that the crawl adds by itself; pages that people add are not limited."""
     objective: Literal["age", "fresh", "sqrt"] = "age"

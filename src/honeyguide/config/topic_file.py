@@ -62,7 +62,9 @@ def _type_words(hint: Any) -> tuple[str, tuple[str, ...]]:
     origin = get_origin(hint)
     if origin is Literal:
         return "", get_args(hint)
-    return ("list of text" if origin is tuple else _TYPE_WORDS[hint]), ()
+    if origin is tuple:
+        return ("list of whole numbers" if get_args(hint)[0] is int else "list of text"), ()
+    return _TYPE_WORDS[hint], ()
 
 
 def _key_meanings() -> dict[tuple[str, str], str]:

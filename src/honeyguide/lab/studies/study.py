@@ -32,6 +32,7 @@ _STUDIES = MappingProxyType(
     {
         "000": "hyperlink_selection",
         "001": "ontology_harvest",
+        "002": "thread_sweep",
         "003": "category_transfer",
         "004": "utility_volumes",
     }
