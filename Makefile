@@ -21,8 +21,9 @@ $(READY): pyproject.toml requirements.lock
 demo: $(READY) ## a focused crawl of the embedded web, offline, beside breadth-first
 	@$(BIN)/honeyguide demo
 
-test: $(READY) ## the whole test suite
-	@$(BIN)/python -m pytest
+# Some hundred processes are started by tests: none should compile a thousand modules again.
+test: $(READY) ## the whole test suite, files side by side (tests/conftest.py)
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --maxprocesses 4
 
 browser: $(READY) ## install Chromium for the browser tests, where there is none
 	@$(BIN)/python -m tools.install_browser

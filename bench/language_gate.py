@@ -32,7 +32,7 @@ TOPICS = {
 }
 """Label → what it says; the last is one of the synthetic web."""
 STRATEGIES = ("breadth", "keyword", "honeyguide:teacher=automatic")
-GATES = ("", "gate=tr,predict=false", "gate=tr")
+GATES = ("", "language=tr,predict=false", "language=tr")
 """None; heard after the download; foretold."""
 
 
@@ -87,7 +87,7 @@ def page(results: Sequence[TrialResult], topics: Sequence[str], draws: int, budg
         f"Seeds: 3 wanted pages; budget: {budget or 'as many visits as there are wanted pages'}"
         f"{' visits' if budget else ''}. Every figure is a mean over {draws} draws with its 95 %",
         "interval (bootstrap); the last column is the difference in area to `breadth` on the same",
-        "draws. After the colon: `gate=tr` foretells where links lead, `gate=tr,predict=false` hears",
+        "draws. After the colon: `language=tr` foretells where links lead, `language=tr,predict=false` hears",
         "languages only after the download, and without it nobody asks for a language. Strategies get",
         "the keywords that ten wanted pages tell; these are Turkish words, so that keywords alone",
         "know much of the language. `random`, `true-parent` and `oracle` are references.",

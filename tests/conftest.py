@@ -1,4 +1,4 @@
-"""What every test may ask for."""
+"""What every test may ask for, and how tests share several processes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from errno import EADDRNOTAVAIL
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -17,6 +18,31 @@ from tests.site.server import Site
 # but where CI decides about a change, which should not fail by the luck of the draw.
 settings.register_profile("house", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("house")
+
+
+# -- Several processes (``pytest -n 2``, as ``make test`` has it) --
+
+LONGEST_FIRST = ("tests/golden", "tests/browser", "tests/end_to_end")
+"""Folders whose files take longest, so that no process is left alone with one at the end."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """A file's tests run one after another in one process, with what its fixtures made once; so do
+    all that drive a browser, which share one."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class FileScheduling(LoadScopeScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            return "tests/browser" if nodeid.startswith("tests/browser/") else nodeid.split("::")[0]
+
+    config.option.loadscopereorder = False
+    return FileScheduling(config, log)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):  # one of several processes
+        items.sort(key=lambda item: not item.nodeid.startswith(LONGEST_FIRST))
 
 
 @pytest.fixture(scope="session", autouse=True)

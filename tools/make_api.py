@@ -51,7 +51,7 @@ prints the token; the running studio describes every parameter, body and answer 
   nothing there, 408 a body that is slow to come, 409 the collection cannot be used now (another
   process crawls it, or it was not crawled yet), 413 too large, 414 a query that is too long, 415 no
   JSON, 421 a strange Host header, 422 anything else that Honeyguide refuses, 429 too many wrong
-  tokens, 503 too many connections. 500 is a bug of ours; the terminal of the studio has the
+  tokens. 500 is a bug of ours; the terminal of the studio has the
   details.
 
 ## Routes

@@ -40,6 +40,7 @@ PURPOSES = {
     "store": "a collection on disk: SQLite tables, WARC files, labels, versions, export",
     "strategies": "one method a file: judge a page, rank links, learn",
     "studio": "the web page where people look, label and steer, and its HTTP API",
+    "teacher": "a language model that judges pages: its questions, answers, cost and labels",
     "text": "words of many languages: stems, relevance, key words, ontologies, Turkish",
     "training": "category models from labelled texts (`honeyguide train`)",
     "watch": "revisits: schedule, comparison of versions, notification",

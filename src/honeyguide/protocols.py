@@ -40,6 +40,18 @@ class UnjudgedPageLearner(Protocol):
         """Like :meth:`Strategy.learn`, for verdicts only: links are ranked as before."""
 
 
+@runtime_checkable
+class LinkLearner(Protocol):
+    """A strategy whose links can learn from the verdicts of another one.
+
+    Others learn links from :meth:`Strategy.learn`, by labels and certain verdicts alone.
+    """
+
+    def learn_links(self, examples: Sequence[types.Example]) -> Self:
+        """Like :meth:`Strategy.learn`, for links only; the target of a visit is the other's
+        present verdict, and is to be believed."""
+
+
 class Fetcher(Protocol):
     """Sends requests."""
 

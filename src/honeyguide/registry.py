@@ -29,6 +29,10 @@ BUILTIN_STRATEGIES = {
 }
 
 
+PAIR_MARK = "+"
+"""Joins the names of two strategies: one judges pages, one ranks links."""
+
+
 def strategy_names() -> list[str]:
     return sorted({*BUILTIN_STRATEGIES, *(entry.name for entry in _entry_points())})
 
@@ -36,6 +40,10 @@ def strategy_names() -> list[str]:
 def find_strategy(name: str) -> type[Any]:
     """The class of that strategy, imported now."""
     target = BUILTIN_STRATEGIES.get(name)
+    if PAIR_MARK in name:
+        for half in halves_of(name):
+            find_strategy(half)  # says which of them there is not
+        target = f"honeyguide.strategies.combined:{name}"
     if target is None:
         for entry in _entry_points():
             if entry.name == name:
@@ -52,6 +60,22 @@ def find_strategy(name: str) -> type[Any]:
     if not (isinstance(found, type) and is_dataclass(found)):
         raise ModelError(f"the strategy {name!r} is not a dataclass: {target}")
     return found
+
+
+def halves_of(name: str) -> tuple[str, str]:
+    """The two names in ``CRITIC+LINKS``."""
+    match name.split(PAIR_MARK):
+        case [str(critic), str(links)] if critic and links:
+            return critic, links
+    raise ConfigError(
+        f"crawl.strategy: {name!r} should be CRITIC+LINKS, the strategy that judges pages and the "
+        "one that ranks links, such as hybrid_svm+honeyguide"
+    )
+
+
+def parts_of(name: str) -> tuple[str, ...]:
+    """The names of both halves of a pair, or the one name."""
+    return halves_of(name) if PAIR_MARK in name else (name,)
 
 
 def _entry_points() -> EntryPoints:

@@ -146,6 +146,8 @@ class Request:
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     """Additional headers, without cookies; may contain a key, so they are never logged, archived or
     shown."""
+    body: bytes = field(default=b"", repr=False)
+    """What is sent, by POST; empty: GET."""
 
 
 class Response(NamedTuple):
@@ -280,9 +282,13 @@ class Visit(NamedTuple):
         )
 
 
+MODEL_LABELLER = "model:"
+"""How the name begins under which the labels of a language model are kept."""
+
+
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A person's judgement of a page."""
+    """A judgement of a page, by a person or by a language model."""
 
     url: Url
     value: float

@@ -58,6 +58,16 @@ def assert_rested(hits: Iterable[Hit], delays: Delays) -> None:
             assert gap >= owed - SLACK_S, f"{host}{hit.path}: {gap:.3f} s of rest, {owed} s owed"
 
 
+def shortest_rest(hits: Iterable[Hit]) -> float:
+    """From one request of a host to its next: an answer lies between them, and then the rest. Where
+    a crawler is killed, a busy server notes too late that the earlier one is over."""
+    return min(
+        later.received - before.received
+        for same in by_host(hits).values()
+        for before, later in pairwise(same)
+    )
+
+
 def assert_robots_first(hits: Iterable[Hit]) -> None:
     """Nobody's page was asked for before its robots.txt.
 

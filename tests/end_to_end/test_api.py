@@ -74,7 +74,7 @@ def test_a_collection_is_found_by_other_names(
     for name in (".", "bees", "topic.toml"):
         found = honeyguide.Collection(name)
         assert (found.folder, found.name) == (Path(), "bees")
-    with pytest.raises(ConfigError, match="honeyguide new wasps"):
+    with pytest.raises(StoreError, match="honeyguide new wasps"):
         honeyguide.Collection("wasps")
 
 

@@ -126,7 +126,7 @@ def test_a_second_crawl_of_one_collection_is_refused(site: Site, tmp_path: Path)
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["crawl", "nowhere"], 2, "honeyguide new nowhere"),
+        (["crawl", "nowhere"], 3, "honeyguide new nowhere"),
         (["new", "x", "-k", "bee", "-s", "http://e.org/"], 2, "--contact"),
         (["new", "x", "-k", "bee", "-c", "me@e.org"], 2, "no seeds"),
         (["new", "x", "-k", "bee", "-c", "nobody", "-s", "e.org"], 2, "contact"),

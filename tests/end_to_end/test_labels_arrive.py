@@ -10,15 +10,18 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from honeyguide.api.collection import Collection
 from honeyguide.api.create import create
-from tests.end_to_end.crawling import COMMAND, honeyguide, journal
+from honeyguide.cli.main import run
+from tests.end_to_end.crawling import COMMAND, journal
 from tests.end_to_end.test_learning import weave
 from tests.site.server import Site
 
@@ -46,7 +49,19 @@ def finches(site: Site, tmp_path: Path) -> dict[str, bool]:
 
 
 def told(*words: object) -> subprocess.CompletedProcess[str]:
-    return honeyguide(*words, timeout=SLOW_S)
+    """The command line in this process, which has read its modules already."""
+    out, errors, code = StringIO(), StringIO(), 0
+    with (
+        mock.patch.object(sys, "argv", ["honeyguide", *map(str, words)]),
+        mock.patch.dict(os.environ, COLUMNS="200", NO_COLOR="1"),
+        redirect_stdout(out),
+        redirect_stderr(errors),
+    ):
+        try:
+            run()
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+    return subprocess.CompletedProcess(words, code, out.getvalue(), errors.getvalue())
 
 
 def label(folder: Path, kinds: dict[str, bool], wanted: Sequence[bool] = (True, False)) -> None:

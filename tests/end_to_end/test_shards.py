@@ -9,8 +9,7 @@ import shutil
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,9 +20,8 @@ from honeyguide.cluster.sharded_frontier import shard_of
 from honeyguide.errors import StoreError
 from honeyguide.url import host_of
 from tests.end_to_end.crawling import collection, honeyguide, journal, start
-from tests.end_to_end.politeness_probe import assert_one_at_a_time
+from tests.end_to_end.politeness_probe import assert_one_at_a_time, shortest_rest
 from tests.site.exchange import text
-from tests.site.log import Hit, by_host
 from tests.site.redirects import redirect
 from tests.site.server import Site
 from tests.site.web import weave
@@ -57,7 +55,7 @@ def test_two_shards_find_what_one_finds(site: Site, tmp_path: Path, strategy: st
     assert max(visits.values()) == 1, "a page was visited twice"
     assert told["visits"] == len(rows) == Collection(tmp_path / "bees").status().visits
     assert_one_at_a_time(site.log)
-    assert _shortest_rest(site.log) >= DELAY
+    assert shortest_rest(site.log) >= DELAY
     assert {row.warc for row in rows} == {f.name for f in (tmp_path / "bees/warc").iterdir()}
 
 
@@ -123,7 +121,21 @@ def test_kills_of_shards_and_of_their_coordinator(site: Site, tmp_path: Path) ->
     assert set(visits) == wanted, "a page was not visited"
     assert max(visits.values()) == 1, "a page was visited twice"
     assert_one_at_a_time(site.log)
-    assert _shortest_rest(site.log) >= DELAY
+    assert shortest_rest(site.log) >= DELAY
+
+
+def test_a_budget_is_used_up_after_a_kill(site: Site, tmp_path: Path) -> None:
+    """Visits of the run that was killed are gathered by the next, and count in its budget."""
+    folder = tmp_path / "bees"
+    _bees(site, folder, pages=40)
+    crawl = start("crawl", folder, "--shards", 2, "-n", 150, "--quiet")
+    _until(lambda: len(site.log) >= 90 + HOSTS)
+    crawl.kill()
+    crawl.wait()
+    assert len(journal(folder)) < 90, "some were not gathered"
+    done = honeyguide("crawl", folder, "--shards", 2, "-n", 150, "--json", timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["visits"] == 150 == len(journal(folder))
 
 
 def test_a_robots_file_that_moved_to_another_shard(site: Site, tmp_path: Path) -> None:
@@ -139,7 +151,7 @@ def test_a_robots_file_that_moved_to_another_shard(site: Site, tmp_path: Path) -
     asked = [hit for hit in site.log if hit.host == one and hit.path == "/robots.txt"]
     assert len(asked) == HOSTS, "for each host once"
     assert_one_at_a_time(site.log)
-    assert _shortest_rest(site.log) >= DELAY
+    assert shortest_rest(site.log) >= DELAY
 
 
 def _apart(site: Site) -> tuple[str, str]:
@@ -291,16 +303,6 @@ def test_what_is_not_ours_is_left_alone(site: Site, tmp_path: Path) -> None:
     assert done.returncode == 3
     assert "was not created by Honeyguide" in done.stderr
     assert mine.read_text() == "mine"
-
-
-def _shortest_rest(hits: Sequence[Hit]) -> float:
-    """From one request of a host to its next: an answer lies between them, and then the rest. (When
-    an answer was over, a busy server notes too late.)"""
-    return min(
-        later.received - before.received
-        for same in by_host(hits).values()
-        for before, later in pairwise(same)
-    )
 
 
 def _shard(url: str) -> int:

@@ -10,8 +10,11 @@ from types import ModuleType
 
 import pytest
 
+from honeyguide.config.loading import parse_settings
+from honeyguide.crawl.from_settings import build_strategy
 from honeyguide.lab.report import build_report
 from honeyguide.lab.trials import CrawlTrial, TrialResult, WebSpec, open_web
+from honeyguide.lab.variants import REFERENCE_STRATEGIES, parse_variant, strategy_table
 
 BENCH = Path(__file__).parents[2] / "bench"
 
@@ -110,3 +113,20 @@ def test_the_most_frequent_topics_of_a_made_web(monkeypatch: pytest.MonkeyPatch)
     assert len(first) == 2
     assert sizes[first[0]] >= sizes[first[1]] >= max(sizes[t] for t in sizes if t not in first)
     assert sizes[first[1]] > min(sizes.values())
+
+
+def test_every_strategy_that_a_bench_names_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(BENCH))
+    adaptation, harvest = import_module("adaptation"), import_module("harvest")
+    gate, combinations = import_module("language_gate"), import_module("combinations")
+    tables = (adaptation.CRAWLERS, adaptation.LONG, adaptation.MADE)
+    names = {name for table in tables for group in table.values() for name in group}
+    names |= {*harvest.STRATEGIES, *gate.STRATEGIES, *combinations.PAIRS}
+    names |= {gate.gated(name, how) for name in gate.STRATEGIES for how in gate.GATES}
+    for name in sorted(names - REFERENCE_STRATEGIES.keys()):
+        chosen = parse_variant(name)
+        topic = {"keywords": ["honey"], "seeds": ["http://e.org/"], "language": chosen.language}
+        crawl = {"strategy": chosen.name}
+        build_strategy(
+            parse_settings({"topic": topic, "crawl": crawl, "strategy": strategy_table(chosen)})
+        )

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from honeyguide.api.chart import svg_chart, terminal_chart
+from honeyguide.crawl.from_settings import build_strategy
 from honeyguide.errors import ConfigError
 from honeyguide.lab.compare import run_comparison, run_trial
 from honeyguide.lab.graph import WebGraph
@@ -22,6 +23,7 @@ from honeyguide.lab.synthetic.topology import parse_plan
 from honeyguide.lab.synthetic.web import SyntheticWeb
 from honeyguide.lab.trials import (
     CrawlTrial,
+    GivenKnowledge,
     StartKnowledge,
     TrialResult,
     WebSpec,
@@ -96,11 +98,38 @@ def test_a_variant_may_want_languages(web: WebSpec) -> None:
         )
 
     assert told("keyword") == ((), "en", True, {})
-    assert told("keyword:gate=tr+az") == (("tr", "az"), "en", True, {})
-    gated = "keyword:gate=tr,predict=false,anchor_weight=0.5"
+    assert told("keyword:language=tr+az") == (("tr", "az"), "en", True, {})
+    gated = "keyword:language=tr,predict=false,anchor_weight=0.5"
     assert told(gated) == (("tr",), "en", False, {"anchor_weight": 0.5})
     with pytest.raises(ConfigError, match="did you mean 'tr'"):
-        told("keyword:gate=tur")
+        told("keyword:language=tur")
+
+
+def test_a_topic_may_begin_with_an_ontology_or_a_model(web: WebSpec) -> None:
+    bare = trial(web, "ontology_ann")
+    given = GivenKnowledge("cell", "cell", "somewhere", ("bees",))
+    told = replace(bare, given=given)
+    assert bare.key != told.key
+    assert bare.key == replace(told, given=None).key, "results of earlier versions still count"
+    assert told.key != replace(told, start=StartKnowledge()).key
+
+    def topic(name: str) -> tuple[str, str, str, tuple[str, ...]]:
+        one = replace(told, strategy=name)
+        found = trial_settings(one, draw_topic(one)).topic
+        return found.ontology, found.concept, found.model, found.categories
+
+    assert topic("ontology_ann") == topic("keyword") == ("cell", "cell", "", ())
+    for name in ("topic_cnn", "topic_cnn+honeyguide", "keyword+topic_cnn"):
+        assert topic(name) == ("cell", "cell", "somewhere", ("bees",)), name
+    made = build_strategy(trial_settings(told, draw_topic(told)))
+    assert "Cell" in {concept.name for concept in getattr(made, "concepts", ())}
+
+
+def test_a_pair_is_crawled_and_compared(web: WebSpec) -> None:
+    pair = "critic=hybrid_svm,links=honeyguide,teacher=both,order=best"
+    found = run_trial(trial(web, pair))
+    assert found.found[-1] > run_trial(trial(web, "breadth")).found[-1]
+    assert found.judged >= found.right > 10
 
 
 def test_labels_may_hold_together(tmp_path: Path) -> None:

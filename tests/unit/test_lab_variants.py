@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from honeyguide.errors import ConfigError
-from honeyguide.lab.variants import SimulatedPerson, parse_variant
+from honeyguide.lab.variants import SimulatedPerson, parse_variant, strategy_table
 from honeyguide.types import Url
 
 URLS = [Url(f"http://e.org/{number}") for number in range(200)]
@@ -38,3 +38,30 @@ def test_one_in_five_or_each_of_the_first() -> None:
     assert 20 < sum(url in seldom for url in URLS) < 60
     assert [url for url in URLS if url in always] == URLS[:7]
     assert [always[url][0] for url in URLS[:7]] == [0, 0, 0, 1, 1, 0, 0]
+
+
+def test_a_pair_is_named_by_its_name_or_in_words() -> None:
+    pair = parse_variant("topic_cnn+honeyguide:teacher=both,order=best")
+    assert parse_variant("critic=topic_cnn,links=honeyguide,order=best,teacher=both") == pair
+    assert (pair.name, pair.order, pair.teacher) == ("topic_cnn+honeyguide", "best", "both")
+    halves = parse_variant("topic_cnn+honeyguide:critic.threshold=0.3,links.explore=1")
+    assert strategy_table(halves) == {"critic": {"threshold": 0.3}, "links": {"explore": 1}}
+    with pytest.raises(ConfigError, match=r"both critic=… and links=…"):
+        parse_variant("critic=topic_cnn,teacher=both")
+    with pytest.raises(ConfigError, match="order is one of strategy, best"):
+        parse_variant("keyword:order=worst")
+
+
+def test_parameters_that_are_lists() -> None:
+    assert strategy_table(parse_variant("adaptive_links:fields=url")) == {"fields": ["url"]}
+    learners = parse_variant("user_utility:learners=ridge+bagging,share=0.5")
+    assert strategy_table(learners) == {"learners": ["ridge", "bagging"], "share": 0.5}
+    pair = parse_variant("user_utility+adaptive_links:links.fields=url+anchor")
+    assert strategy_table(pair) == {"links": {"fields": ["url", "anchor"]}}
+
+
+def test_gate_is_the_strategys_and_language_the_topics() -> None:
+    strict = parse_variant("hybrid_svm:gate=true")
+    assert (strict.language, strategy_table(strict)) == ((), {"gate": True})
+    assert parse_variant("breadth:gate=tr+az") == parse_variant("breadth:language=tr+az")
+    assert parse_variant("breadth:language=tr+az").language == ("tr", "az")

@@ -105,11 +105,11 @@ def test_escapes_are_read_as_servers_read_them() -> None:
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("w.jsonl.gz", gzip.compress(b'{"url": 5}\n'), "line 1"),
-        ("w.jsonl.gz", gzip.compress(b"{}\n")[:-9], "cannot be read"),
+        ("w.jsonl.gz", gzip.compress(b'{"url": 5}\n', mtime=0), "line 1"),
+        ("w.jsonl.gz", gzip.compress(b"{}\n", mtime=0)[:-9], "cannot be read"),
         ("w.jsonl.gz", b"not gzip", "cannot be read"),
         ("w.jsonl.xz", b"not xz", "cannot be read"),
-        ("w.jsonl.gz", gzip.compress(b'{"id": 1}\n'), "no web pages"),
+        ("w.jsonl.gz", gzip.compress(b'{"id": 1}\n', mtime=0), "no web pages"),
         ("w.zip", b"", "not a recorded web"),
         ("w.warc", b"GET / HTTP/1.1\r\n", "not a readable WARC"),
         ("w.warc.gz", b"this is no gzip at all", "not a readable WARC"),

@@ -40,6 +40,10 @@ def allows(text: str, path: str) -> bool:
         ("User-agent: *\nDisallow: /a\nUser-agent: x\nDisallow: /b", "/b", True),
         ("User-agent: honeyguide\nUser-agent: *\nAllow: /a\nDisallow: /", "/a", True),
         ("User-agent: honeyguide\nDisallow: /a\nUser-agent: honeyguide\nDisallow: /b", "/a", False),
+        ("User-agent: honeyguide\nCrawl-delay: 2\nUser-agent: *\nDisallow: /a", "/a", False),
+        ("User-agent: x\nCrawl-delay: 2\nUser-agent: honeyguide\nDisallow: /a", "/a", False),
+        ("User-agent: *\nSitemap: /s\nUser-agent: x\nHost: a\nDisallow: /a", "/a", False),
+        ("User-agent: *\nDisallow:\nCrawl-delay: 2\nUser-agent: x\nDisallow: /a", "/a", True),
         ("User-agent: *\nDisallow: /a\nAllow: /a", "/a", True),
         ("User-agent: *\nDisallow: /a*b$", "/axxb", False),
         ("User-agent: *\nDisallow: /a*b$", "/axxbc", True),
@@ -73,6 +77,14 @@ def test_rules(text: str, path: str, allowed: bool) -> None:
 def test_crawl_delay(value: str, delay: float | None) -> None:
     text = f"User-agent: x\nCrawl-delay: 7\nUser-agent: *\nCrawl-delay: {value}\n"
     assert parse_robots(text, "honeyguide", SITE).crawl_delay == delay
+
+
+def test_a_delay_is_for_the_agents_named_just_before_it() -> None:
+    lines = ["User-agent: honeyguide", "Crawl-delay: 7", "User-agent: *", "Crawl-delay: 3",
+             "Disallow: /a", "Crawl-delay: 4"]  # fmt: skip
+    for agent, delay in (("honeyguide", 7), ("x", 4)):
+        rules = parse_robots("\n".join(lines), agent, SITE)
+        assert (rules.crawl_delay, rules.disallowed) == (delay, ("/a",))
 
 
 def test_sitemaps() -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from honeyguide.store.export import EXPORT_COLUMNS, export_collection
 from honeyguide.training.documents import ColumnNames, ReadingTally, read_documents
 from honeyguide.types import Label, Url, Visit
 from honeyguide.watch.list_import import load_watch_list
+from tests.commands import Told
 from tests.unit.store_visits import answer, bad, change, good, records, warc_files
 
 
@@ -124,7 +126,30 @@ def test_csv_is_safe_in_a_spreadsheet(store: Store, tmp_path: Path) -> None:
         rows = list(csv.DictReader(file))
     assert rows[1]["text"] == "'=HYPERLINK(1)\nsecond line"
     assert rows[1]["anchor"] == "'-1+1"
-    assert rows[1]["text_digest"].lstrip("-").isdigit()
+    assert re.fullmatch("[0-9a-f]{16}", rows[1]["text_digest"])
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [("=1", "'=1"), (" \n=1", "' \n=1"), ("\x1b=1", "'=1"), ("＝1", "'＝1"), ("\t1", "'\t1"),
+     ("a\x1b[31mb\x9b1m\0\x7f", "a[31mb1m"), ("a\n=1", "a\n=1"), ("a=1", "a=1")],
+)  # fmt: skip
+def test_cells_of_csv(tmp_path: Path, text: str, cell: str) -> None:
+    visit = good(1)._replace(link=good(1).link._replace(anchor=text))
+    with Store.open(tmp_path / "c", "crawl") as store:
+        with store.transaction():
+            store.append_visits([visit])
+        export_collection(store, tmp_path / "a.csv")
+    with (tmp_path / "a.csv").open(newline="", encoding="utf-8") as file:
+        assert [row["anchor"] for row in csv.DictReader(file)] == [cell]
+
+
+def test_digests_of_texts_are_the_same_for_every_reader(store: Store, tmp_path: Path) -> None:
+    export_collection(store, tmp_path / "a.jsonl")
+    for told, row in zip(lines(tmp_path / "a.jsonl"), (1, 3, 5), strict=True):
+        kept = store.visits.visit_by_id(row)
+        assert kept is not None
+        assert int(told["text_digest"], 16) % 2**64 == (kept.text_digest or 0) % 2**64
 
 
 def test_parquet_has_types_and_row_groups(
@@ -185,6 +210,43 @@ def test_lost_records_are_counted(store: Store, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="none of the 5 answers"):
         export_collection(store, tmp_path / "none.warc.gz", everything=True)
     assert not (tmp_path / "none.warc.gz").exists()
+
+
+def test_damaged_records_are_left_out_and_told(store: Store, tmp_path: Path, told: Told) -> None:
+    (file,) = warc_files(store.folder)
+    row = store.visits.visit_by_id(2)
+    assert row is not None
+    assert row.offset is not None
+    with file.open("r+b") as damaged:
+        damaged.seek(row.offset + 40)
+        damaged.write(b"x" * 20)
+    for name in ("most.warc.gz", "most.warc"):
+        done = export_collection(store, tmp_path / name, everything=True)
+        assert (done.rows, done.missing, done.damaged) == (4, 0, (row.url,))
+        assert len(list(records(tmp_path / name))) == 1 + 2 * 4
+    (store.folder / "topic.toml").write_text('[topic]\nkeywords = ["bee"]\n')
+    exported = told("export", store.folder, "--to", tmp_path / "a.warc.gz", "--all", "--as-is")
+    assert exported.code == 3
+    assert "1 answer left out" in exported.err
+    assert row.url in exported.err
+    assert "4 answers written" in exported.out
+
+
+def test_a_changed_record_is_damaged(store: Store, tmp_path: Path) -> None:
+    """A record that unpacks and is as long as before, with other words in it."""
+    (file,) = warc_files(store.folder)
+    row = store.visits.visit_by_id(5)
+    assert row is not None
+    assert row.offset is not None
+    whole = file.read_bytes()
+    record = gzip.decompress(whole[row.offset : row.offset + row.length])
+    other = gzip.compress(record.replace(b"HTTP/1.1 200", b"HTTP/1.1 404"))
+    file.write_bytes(whole[: row.offset] + other)
+    change(
+        store.folder, f"UPDATE visits SET length = {len(other)}, request_length = 0 WHERE id = 5"
+    )
+    done = export_collection(store, tmp_path / "a.warc.gz", everything=True)
+    assert done.damaged == (row.url,)
 
 
 @pytest.mark.parametrize(

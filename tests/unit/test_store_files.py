@@ -173,7 +173,7 @@ def test_what_is_no_record_is_not_read_or_copied(folder: Path) -> None:
         size = file.tell()
         file.write(other + b"no gzip at all")
     for offset, length in ((size, len(other)), (size + len(other), 14), (size - 1, 5)):
-        for act in (warc.read_raw_records, warc.read_record):
+        for act in (warc.read_raw_record, warc.read_record):
             with pytest.raises(CollectionCorrupt):
                 act(path, offset, length)
 
@@ -184,11 +184,11 @@ def test_records_are_copied_as_they_are(folder: Path) -> None:
     with Store.open(folder, "read") as store:
         row = list(store.visits.iter_visits())[2]
     assert row.offset is not None
-    both = warc.read_raw_records(path, row.offset, row.length, row.request_length)
-    assert both == data[row.offset : row.offset + row.length + row.request_length]
-    assert warc.read_raw_records(path, row.offset, 0) == b""
-    assert warc.read_raw_records(path, len(data) - 5, 6) == b"", "cut short"
-    assert warc.read_raw_records(path.with_name("gone"), 0, 6) == b""
+    one = warc.read_raw_record(path, row.offset, row.length)
+    assert one == data[row.offset : row.offset + row.length]
+    assert warc.read_raw_record(path, row.offset, 0) == b""
+    assert warc.read_raw_record(path, len(data) - 5, 6) == b"", "cut short"
+    assert warc.read_raw_record(path.with_name("gone"), 0, 6) == b""
     with pytest.raises(CollectionCorrupt, match="no whole record"):
         warc.read_record(path, row.offset, row.length + row.request_length)
 

@@ -4,6 +4,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from honeyguide.errors import StoreError
 from honeyguide.store import GenerationCount, Store
@@ -198,6 +199,23 @@ def test_robots_are_kept_for_a_day(store: Store) -> None:
     again = {row.origin: row for row in store.robots.iter_fresh(90_001.0)}
     assert again["https://a.example"] == ("https://a.example", 90_001.0, 200, "Allow: /")
     assert list(store.robots.iter_fresh(1e9)) == []
+
+
+def test_robots_of_somebody_else_are_not_believed(store: Store) -> None:
+    names = [f"https://{name}.example" for name in "abcde"]
+    for name in names:
+        store.robots.save_robots(name, 90_000.0, 200, "User-agent: *\nDisallow: /")
+    forged = zstandard.compress(b"User-agent: *\nAllow: /")
+    for change in (
+        "data = (SELECT data FROM robots WHERE origin LIKE '%e.ex%') WHERE origin LIKE '%a.ex%'",
+        "at = 90000.5 WHERE origin LIKE '%b.ex%'",
+        "status = 404 WHERE origin LIKE '%c.ex%'",
+        f"data = x'{forged.hex()}' WHERE origin LIKE '%d.ex%'",
+    ):
+        store.database.execute(f"UPDATE robots SET {change}")
+    assert [row.origin for row in store.robots.iter_fresh(90_001.0)] == [names[4]]
+    store.database.execute("UPDATE robots SET data = 'text'")
+    assert list(store.robots.iter_fresh(90_001.0)) == []
 
 
 def test_meta(store: Store) -> None:

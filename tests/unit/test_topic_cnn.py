@@ -118,9 +118,9 @@ def test_links_are_ranked_by_their_words_and_their_page(model: Path) -> None:
     assert seed == 1.0
     assert [r.what for r in birds.explain(on._replace(anchor="plumage feather nest"))] == [
         "the words of the link",
-        "on a page with verdict 0.90",
+        "the pages that it is on score 0.90",
     ]
-    assert birds.explain(on)[0].what == "on a page with verdict 0.90"
+    assert birds.explain(on)[0].what == "the pages that it is on score 0.90"
 
 
 def test_a_page_without_words_is_judged_by_keywords_or_not_at_all(model: Path) -> None:
@@ -137,10 +137,14 @@ def test_a_generation_refers_to_the_model_and_has_no_copy(model: Path, tmp_path:
     again = unpack_strategy(data, lambda _: TopicCnn)
     assert again == birds
     assert again.judge(page("birds")) == birds.judge(page("birds"))
-    assert birds.learn(lessons(12)) is birds
-    assert not birds.traits.learns
-    assert not again.traits.learns
-    assert TopicCnn().traits.learns
+    taught = birds.learn(lessons(12))
+    assert unpack_strategy(pack_strategy("topic_cnn", taught), lambda _: TopicCnn).judge(
+        page("soup")
+    ) == taught.judge(page("soup"))
+    fixed = strategy(model, "birds", adapts=False)
+    assert fixed.learn(lessons(12)) is fixed
+    assert not fixed.traits.learns
+    assert birds.traits.learns
     other = tmp_path / "other"
     save_category_model(replace(load_category_model(model), card={"another": 1}), other)
     moved = replace(birds, model=str(other))
@@ -203,8 +207,9 @@ def test_who_learns_goes_by_all_pages_of_a_link_and_those_beside_it(model: Path)
     assert unpack_strategy(pack_strategy("it", apart), lambda _: TopicCnn).traits == apart.traits
     one = Link(HOME, HOME, parent=0.3)
     assert fresh.explain(one)[0] == ("the pages that it is on score 0.30", 0.3)
-    given = TopicCnn(model=str(model), categories=("birds",), neighbours=False)
+    given = TopicCnn(model=str(model), categories=("birds",), adapts=False)
     assert given.traits == StrategyTraits(), "a model has learned, and goes by the page"
+    assert TopicCnn(model=str(model), categories=("birds",)).traits == fresh.traits
     assert given.explain(one)[0].what == "on a page with verdict 0.30"
 
 

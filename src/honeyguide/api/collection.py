@@ -17,7 +17,7 @@ from honeyguide.api.tables import HarvestTable, ResultTable, to_datetime
 from honeyguide.api.user_urls import resolve_url
 from honeyguide.config.loading import check_keep, load_settings
 from honeyguide.config.settings import Settings, WatchConfiguration
-from honeyguide.errors import ConfigError, HoneyguideError
+from honeyguide.errors import ConfigError, HoneyguideError, StoreError
 from honeyguide.learning import topics as several
 from honeyguide.multi_topic import topic_names
 from honeyguide.store.labels import TopicSelection
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from honeyguide.api.explain import Explanation
     from honeyguide.api.generations import GenerationComparison, GenerationSummary, LearnOutcome
     from honeyguide.api.labels import LabelOutcome
+    from honeyguide.api.report import CollectionReport
     from honeyguide.api.search import ManualSearch, SearchOverview
+    from honeyguide.api.teach import TeacherOverview
     from honeyguide.api.watch import WatchList
     from honeyguide.crawl.rescore import RescoreProgress, RescoreResult
     from honeyguide.crawl.status import CollectionStatus, Report
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from honeyguide.search.query_planner import QuerySuggestions
     from honeyguide.store.change_feed import ChangeRow
     from honeyguide.store.export import ExportResult
+    from honeyguide.teacher.model_teacher import TeachingReport
     from honeyguide.watch.watcher import WatchProgress
 
 _PAGE_COLUMNS = ("verdict", "relevant", "label", "title", "url")
@@ -63,8 +66,8 @@ class Collection:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = _resolve_folder(Path(folder))
-        if not self.folder.is_dir():
-            raise ConfigError(
+        if not (self.folder / "topic.toml").exists():
+            raise StoreError(
                 f"there is no collection {str(folder)!r} here; make it with: "
                 f"honeyguide new {shlex.quote(str(folder))}"
             )
@@ -260,6 +263,31 @@ class Collection:
 
     learn_async = async_twin(learn)
 
+    @blocking
+    def teach(self, count: int = 20, *, progress: ProgressOption = None) -> TeachingReport:
+        """Have the language model of ``[teacher]`` judge the pages whose labels would help most."""
+        from honeyguide.api.teach import teach_with_model
+
+        def describe_count(step: tuple[int, int]) -> tuple[str, float | None]:
+            return f"asking the model: {step[0]} of {step[1]} pages", step[0] / max(1, step[1])
+
+        with show_progress(progress, self.name, describe_count) as show:
+            return teach_with_model(
+                self.folder, self.settings, count, lambda done, of: show((done, of))
+            )
+
+    teach_async = async_twin(teach)
+
+    def teacher_overview(self) -> TeacherOverview | None:
+        """What language models were asked so far; None: none was, and none is set."""
+        from honeyguide.teacher.model_teacher import JOURNAL_NAME
+
+        if not self.settings.teacher.url and not (self.folder / JOURNAL_NAME).exists():
+            return None
+        from honeyguide.api.teach import teacher_overview
+
+        return teacher_overview(self.folder, self.settings)
+
     def learn_waiting(
         self, announce: Callable[[str], None] = lambda _: None
     ) -> LearnOutcome | None:
@@ -303,6 +331,22 @@ class Collection:
             if not self.topics:
                 return found
             return replace(found, topics=several.relevant_per_topic(store, self.settings))
+
+    def report(self, *, span_s: float = 0.0, every: int = 0) -> CollectionReport:
+        """What it brought in over time and how right that is, to show to others.
+
+        ``span_s``: the length of a span of time; ``every``: one result in so many is offered for
+        judging; 0: as fits. Also while it is being crawled.
+
+        Example::
+
+            birds.report().save("birds.html")
+        """
+        from honeyguide.api.report import make_report
+
+        every = check_values.check_count("every", every, "one result in so many, or 0")
+        self._open_settled().close()
+        return make_report(self.folder, self.settings, span_s=float(span_s), every=every)
 
     def keep(self, wish: str | float) -> None:
         """Turn the dial ``topic.keep``: "strict", "balanced", "generous", or a precision such as

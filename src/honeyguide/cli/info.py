@@ -139,6 +139,9 @@ def strategies(
         learns = "learns" if choice.traits.learns else ""
         start = starts[choice.name]
         typer.echo(f"{mark} {choice.name:17} {learns:7} {start:{width}}  {choice.about}")
+    say(
+        "Two can be one: hybrid_svm+honeyguide judges pages by the first, ranks links by the other."
+    )
     if collection is not None:
         say("* is used now; change crawl.strategy in topic.toml to use another.")
 

@@ -65,6 +65,14 @@ def compare_strategies(
     ),
     seeds: int = option("--seeds N", "Seeds drawn per set.", 3, min=1),
     seed: list[str] | None = option("--seed URL", "Fixed seeds instead of drawn ones.", None),
+    ontology: str = option(
+        "--ontology FILE", "What the topic begins with, for strategies that read it.", ""
+    ),
+    concept: str = option("--concept NAME", "Which concept of the ontology the topic is.", ""),
+    model: str = option("--model DIR", "A category model that the topic begins with.", ""),
+    category: list[str] | None = option(
+        "--category NAME", "Which of its categories the topic is; repeat it.", None
+    ),
     baseline: str = option(
         "--baseline NAME",
         "Baseline for the differences; otherwise the best.",
@@ -105,12 +113,18 @@ def compare_strategies(
 
     `honeyguide lab compare --made seed=7,hosts=300,pages=6000,scattered=0.9 -t borg -n 300
     -s honeyguide -s honeyguide:engine=lab,queries=2`
+
+    `honeyguide lab compare -t full-text-search -s honeyguide
+    -s critic=hybrid_svm,links=honeyguide,order=best,teacher=both`
+
+    `honeyguide lab compare pages.jsonl.gz -t birds --model models/animals --category birds
+    -s topic_cnn -s topic_cnn:adapts=false -s topic_cnn+honeyguide`
     """
     from honeyguide import registry
     from honeyguide.lab.compare import run_comparison as run
     from honeyguide.lab.report import build_report, markdown_table, write_report
-    from honeyguide.lab.trials import CrawlTrial, WebSpec
-    from honeyguide.lab.variants import REFERENCE_STRATEGIES, parse_variant
+    from honeyguide.lab.trials import CrawlTrial, GivenKnowledge, WebSpec
+    from honeyguide.lab.variants import REFERENCE_STRATEGIES, parse_variant, strategy_table
     from honeyguide.lab.web import demo_files, load_demo_topics
 
     def make_spec(name: str, files: tuple[str, ...] = (), plan: str = "") -> WebSpec:
@@ -144,10 +158,18 @@ def compare_strategies(
     for name, chosen in zip(names, variants, strict=True):
         if name not in REFERENCE_STRATEGIES:
             registry.find_strategy(chosen.name)
+            strategy_table(chosen)
+    given = GivenKnowledge(ontology, concept, model, tuple(category or ()))
+    if given != GivenKnowledge() and len(labels) != 1:
+        raise ConfigError(
+            "--ontology, --concept, --model and --category say what one topic is: name it with "
+            "--topic, and compare further topics by themselves"
+        )
+    stated = None if given == GivenKnowledge() else given
     if baseline and baseline not in names:
         raise ConfigError(f"--baseline: {baseline!r} is not compared; add --strategy {baseline}")
     trials = [
-        CrawlTrial(each, label, name, draw, budget, seeds)
+        CrawlTrial(each, label, name, draw, budget, seeds, given=stated)
         for each in webs
         for label in labels
         for name in names
@@ -173,34 +195,66 @@ def compare_overlap(
     first: Path = argument("A", "A collection's folder."),
     second: Path = argument("B", "Another collection's folder."),
     most: int = option("--most N", "Relevant pages of each to compare.", 5000, min=1),
+    parts: int = option(
+        "--parts N", "Also after each of so many parts of the visits.", 0, min=0, max=100
+    ),
+    words: int = option("--words N", "How many key phrases of each kind to list.", 15, min=0),
     as_json: JsonOption = False,
 ) -> None:
-    """Compare what two crawls found: sites, documents and key words they share.
+    """Compare what two crawls found: sites, documents, key words and key phrases they share.
+
+    Lists the key phrases that both crawls have and those that only one has (RAKE), for several
+    numbers of key words, and with --parts over time.
 
     Examples:
 
     `honeyguide lab overlap birds birds-by-hand`
 
+    `honeyguide lab overlap birds birds-by-hand --parts 5`
+
     `honeyguide lab overlap birds birds-by-hand --json`
     """
     from dataclasses import asdict
 
-    from honeyguide.lab.metrics import measure_overlap as measure
+    from honeyguide.lab.overlap import measure_overlap as measure
 
     one, two = open_collection(first), open_collection(second)
-    found = measure(one, two, most)
+    with progress_bar("reading pages", quiet=as_json) as told:
+        found = measure(one, two, most, parts, told)
     if as_json:
         print_json(asdict(found))
         return
-    shared = "of them shared"
-    counts = {"sites": found.sites, "documents": found.documents, "key words": found.words}
+    shared, names = "of them shared", (safe_text(one.name), safe_text(two.name))
+    counts = {"sites": found.sites, "documents": found.documents, "key words": found.words,
+              "key phrases": found.phrases}  # fmt: skip
+    rows = [
+        (what, row.first, f"{row.shares[0]:.1%}", row.second, f"{row.shares[1]:.1%}")
+        for what, row in counts.items()
+    ]
+    print_table(("", names[0], shared, names[1], shared), rows)
+    kinds = {"both": found.both, names[0]: found.only_first, names[1]: found.only_second}
+    for name, phrases in kinds.items():
+        if words and phrases:
+            only = "key phrases of both" if name == "both" else f"only of {name}"
+            typer.echo(f"{only}: {safe_text(', '.join(phrases[:words]))}")
+    titles = ("best", "key words", "of the other", "key phrases", "of the other")
     print_table(
-        ("", safe_text(one.name), shared, safe_text(two.name), shared),
+        titles,
         [
-            (what, row.first, f"{row.shares[0]:.1%}", row.second, f"{row.shares[1]:.1%}")
-            for what, row in counts.items()
+            (w.size, *(f"{share:.0%}" for share in (*w.words.shares, *w.phrases.shares)))
+            for w in found.windows
         ],
     )
+    if found.over_time:
+        titles = ("after", "sites", "of the other", "documents", "of the other")
+        print_table(
+            titles,
+            [
+                (f"{part.share:.0%}", *(f"{s:.0%}" for row in rows for s in row.shares))
+                for part in found.over_time
+                for rows in [(part.overlap.sites, part.overlap.documents)]
+            ],
+        )
 
 
 # --------------------------------------------------------------------------------------------------

@@ -50,12 +50,14 @@ def status(
     found = collection.status(hosts=hosts)
     disputed = count_contested_pages(collection.folder) if found.labels else 0
     advice = collection.advice(saved=found.crawler_pid is not None)
+    teacher = collection.teacher_overview()
     if as_json:
         facts = asdict(found) | {
             "harvest": found.harvest_rate,
             "per_host": [row._asdict() for row in found.per_host],
             "contested": disputed,
             "advice": [asdict(one) for one in advice],
+            "teacher": teacher and teacher.to_dict(),
         }
         print_json(facts)
         return
@@ -67,6 +69,8 @@ def status(
         out.print(line)
     if disputed:
         out.print(f"people disagree about {count_noun(disputed, 'page')}; the newest label counts")
+    if teacher is not None:
+        out.print(f"teacher: {safe_text(str(teacher))}")
     if found.per_host:
         rows = ((row.host, row.visits, row.relevant, row.failures) for row in found.per_host)
         print_table(("host", "visits", "relevant", "failures"), rows)

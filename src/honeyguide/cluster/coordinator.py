@@ -539,14 +539,17 @@ class Coordinator:
             return False
         if any(map(self._sync.is_behind, self.states.values())):
             return False
-        status.mark_run_start(self.store, self.store.counter.read_counts().visits, self.clock())
+        counts = self.store.counter.read_counts()
+        # Visits of a run that was killed have been gathered only now.
+        self._tally.restart_from(counts)
+        status.mark_run_start(self.store, counts.visits, self.clock())
         limit = self.settings.crawl.pages
         if limit and any(state.allotted < 0 for state in self.states.values()):
             # They went on while we were away, and had no limit before.
             self._send_all(messages.VisitGrant(0))
             return False
         unsaved = sum(state.unsaved for state in self.states.values())
-        left = max(0, limit - self.store.counter.read_counts().visits - unsaved) if limit else None
+        left = max(0, limit - counts.visits - unsaved) if limit else None
         self._budget = CrawlBudget(left, self.states)
         self._settled = unsaved, self.states.copy()
         for n, state in self.states.items():

@@ -169,8 +169,8 @@ def _build_database(
     path = folder / "collection.db"
     half = folder / f".restoring-{token_hex(8)}"
     with SqliteErrorGuard(path), ExitStack() as undo:
-        folder.mkdir(parents=True, exist_ok=True)
-        fd = os.open(half, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        folder.mkdir(0o700, parents=True, exist_ok=True)
+        fd = os.open(half, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         undo.callback(_remove_database, half)
         undo.callback(os.close, fd)
         entries = size = whole = 0

@@ -8,8 +8,10 @@ shards, and fetches its messages to the coordinator.
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import socket
+import stat
 import tempfile
 import threading
 import time
@@ -267,7 +269,15 @@ class CoordinatorOutbox:
 
 
 def _machine_folder() -> Path:
-    return Path(tempfile.gettempdir()) / "honeyguide-shards"
+    """This user's alone. Where that name is somebody else's, or open to others, a new one: anybody
+    could have made it, and would read and change what lies in it."""
+    folder = Path(tempfile.gettempdir()) / f"honeyguide-shards-{os.getuid()}"
+    with suppress(FileExistsError):
+        folder.mkdir(0o700)
+    found = folder.lstat()
+    if (found.st_uid, found.st_mode) == (os.getuid(), stat.S_IFDIR | 0o700):
+        return folder
+    return Path(tempfile.mkdtemp(prefix="honeyguide-shards-"))
 
 
 @dataclass(eq=False)

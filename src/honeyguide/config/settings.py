@@ -88,7 +88,8 @@ class FurtherTopic:
 @dataclass(frozen=True, slots=True)
 class CrawlSettings:
     strategy: str = "honeyguide"
-    """How to decide: the name of a strategy."""
+    """How to decide: the name of a strategy; or of two, ``hybrid_svm+honeyguide``: the first judges
+    pages, the second ranks links."""
     order: Literal["strategy", "best", "breadth", "proportional"] = "strategy"
     """Who goes first; ``strategy``: what the strategy is used to."""
     pages: int = 1000
@@ -297,6 +298,45 @@ WatchConfiguration = Literal["adaptive", "1", "2", "3"]
 
 
 @dataclass(frozen=True, slots=True)
+class TeacherSettings:
+    """A language model that judges pages for you, where labels of people are too few. Its key is
+    never written here: only where to find it."""
+
+    url: str = ""
+    """Base address of an API that speaks OpenAI's protocol, such as http://localhost:11434/v1
+    (Ollama) or https://api.openai.com/v1; none given: no model is asked."""
+    model: str = ""
+    """The model's name there."""
+    key_env: str = "HONEYGUIDE_TEACHER_KEY"
+    """Environment variable that holds the API key; begins with HONEYGUIDE_."""
+    key_file: str = ""
+    """File that holds the API key, in ~/.config/honeyguide."""
+    instructions: str = ""
+    """What it should know of the topic beyond its description, keywords and examples."""
+    every: int = 25
+    """Pages between two rounds of questions while a crawl runs; 0: ``honeyguide teach`` alone
+    asks."""
+    batch: int = 5
+    """Questions of one round."""
+    most: int = 200
+    """Most questions in the collection."""
+    per_minute: float = 20.0
+    """Most questions in a minute; 0: no limit."""
+    per_month: int = 0
+    """Most questions in a calendar month, of all collections with this key; 0: no limit."""
+    most_cost: float = 0.0
+    """Most that a calendar month may cost, of all collections with this key; 0: no limit."""
+    price_in: float = 0.0
+    """What a million tokens of a question cost, in your currency."""
+    price_out: float = 0.0
+    """What a million tokens of an answer cost."""
+    page_chars: int = 4000
+    """Most characters of a page that it is shown."""
+    timeout_s: float = 120.0
+    """Longest time for one answer."""
+
+
+@dataclass(frozen=True, slots=True)
 class WatchSettings:
     """Revisiting pages to find changes: ``honeyguide watch``."""
 
@@ -385,10 +425,12 @@ class Settings:
     stop: StopSettings = field(default_factory=StopSettings)
     language: LanguageSettings = field(default_factory=LanguageSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
+    teacher: TeacherSettings = field(default_factory=TeacherSettings)
     watch: WatchSettings = field(default_factory=WatchSettings)
     notify: tuple[NotifySettings, ...] = ()
     strategy: dict[str, Any] = field(default_factory=dict)
-    """Parameters of the chosen strategy, checked against its own fields."""
+    """Parameters of the chosen strategy, checked against its own fields; of two, in the tables
+    ``[strategy.critic]`` and ``[strategy.links]``."""
 
 
 def has_bang_command(query: str) -> bool:

@@ -136,7 +136,8 @@ def write_topic_file(
     except UnicodeEncodeError as error:
         raise ConfigError(f"these tables are not valid text: {error}") from error
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(0o700, parents=True, exist_ok=True)
+        (folder / "topic.toml").touch(0o600)
         (folder / "topic.toml").write_text(text, "utf-8")
     except OSError as error:
         raise ConfigError(f"{folder}/topic.toml cannot be written: {error}") from error

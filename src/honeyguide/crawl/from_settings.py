@@ -8,7 +8,7 @@ and a few plain values that the strategy names in its traits) are not set at all
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
 from honeyguide import registry
@@ -28,6 +28,8 @@ TOPIC_FIELDS = ("keywords", "description", "model", "categories", "seeds_are_doo
 """What a strategy takes from the topic by naming a field so."""
 TOPIC_KEYS = {name: name for name in TOPIC_FIELDS} | {"language": "words", "concepts": "ontology"}
 """Fields that the topic fills, and the key under ``[topic]``."""
+_HALVES = ("critic", "links")
+"""Tables under ``[strategy]`` where two strategies are one."""
 _PLAIN_TYPES = (bool, int, float, str, dict, tuple)
 
 
@@ -134,7 +136,37 @@ def build_strategy(settings: Settings) -> Strategy:
     return cast("Strategy", made)
 
 
+def _build_pair(settings: Settings) -> Strategy:
+    """A strategy that judges pages and one that ranks links, each with its own parameters and with
+    what it can use of the topic."""
+    name, given = settings.crawl.strategy, settings.strategy
+    cls, halves = registry.find_strategy(name), {}
+    for key in given:
+        if key not in _HALVES:
+            raise unknown_key_error(key, _HALVES, "topic.toml", "strategy.")
+    names = registry.halves_of(name)
+    uses_model = ["model" in {f.name for f in fields(registry.find_strategy(n))} for n in names]
+    for key, half, has_model in zip(_HALVES, names, uses_model, strict=True):
+        topic, parameters = settings.topic, given.get(key, {})
+        if not isinstance(parameters, dict):
+            raise ConfigError(
+                f"topic.toml: strategy.{key} holds parameters; write [strategy.{key}]"
+            )
+        if not has_model and any(uses_model):
+            topic = replace(topic, model="", categories=())
+        crawl = replace(settings.crawl, strategy=half)
+        try:
+            halves[key] = _build_topic_strategy(
+                replace(settings, topic=topic, crawl=crawl, strategy=parameters)
+            )
+        except ConfigError as error:
+            raise ConfigError(f"{key} of {name}: {error}") from error
+    return cast("Strategy", cls(**halves))
+
+
 def _build_topic_strategy(settings: Settings) -> Strategy:
+    if registry.PAIR_MARK in settings.crawl.strategy:
+        return _build_pair(settings)
     cls = registry.find_strategy(settings.crawl.strategy)
     check_language(settings.topic.keyword_language)
     topic = asdict(settings.topic)

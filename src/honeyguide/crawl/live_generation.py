@@ -133,6 +133,10 @@ def _parameters_match(wish: Any, made: Strategy) -> bool:
     now = _plain_parameters(made)
     if not (isinstance(wish, dict) and wish.keys() & now.keys()):
         return False
+    if halves := _strategy_halves(made):
+        return wish.keys() == halves.keys() and all(
+            _parameters_match(wish[key], half) for key, half in halves.items()
+        )
     defaults = {f.name: f.default for f in fields(cast("Any", made))}
     spoken = json.loads(json.dumps(now, default=asdict))
     return all(
@@ -142,7 +146,15 @@ def _parameters_match(wish: Any, made: Strategy) -> bool:
     )
 
 
+def _strategy_halves(strategy: Strategy) -> dict[str, Strategy]:
+    """The strategies that it is made of, by field; empty: it is not made of any."""
+    parts = ((f.name, getattr(strategy, f.name)) for f in fields(cast("Any", strategy)))
+    return {key: part for key, part in parts if hasattr(part, "traits")}
+
+
 def _plain_parameters(strategy: Strategy) -> dict[str, Any]:
+    if halves := _strategy_halves(strategy):
+        return {key: _plain_parameters(half) for key, half in halves.items()}
     return {
         f.name: value
         for f in fields(cast("Any", strategy))

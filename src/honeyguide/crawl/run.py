@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
 from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
@@ -25,6 +25,9 @@ from honeyguide.learning.unlearned import find_unlearned
 from honeyguide.run_status import StatusObserver
 from honeyguide.store.store import Store
 
+if TYPE_CHECKING:
+    from honeyguide.teacher.model_teacher import ModelTeacher
+
 _OBSERVE_S = 0.25
 """Seconds between two calls of the observer."""
 
@@ -34,9 +37,33 @@ async def run_crawl(folder: Path, settings: Settings, observer: StatusObserver |
     began = time.time()
     async with open_crawl(folder, settings) as crawl:
         status.mark_run_start(crawl.store, crawl.tally.visits, began)
-        with stop_on_signals(crawl.stop), relaxed_gc():
-            report = await run_observed(folder, settings, crawl, crawl.run(), observer)
-        return complete_report(report, crawl.store, settings, began)
+        async with _teaching_model(folder, settings, crawl) as teacher:
+            with stop_on_signals(crawl.stop), relaxed_gc():
+                report = await run_observed(folder, settings, crawl, crawl.run(), observer)
+        report = complete_report(report, crawl.store, settings, began)
+    if teacher is None or not (teacher.report.asked or teacher.report.trouble):
+        return report
+    return replace(report, warnings=(*report.warnings, str(teacher.report)))
+
+
+@contextlib.asynccontextmanager
+async def _teaching_model(
+    folder: Path, settings: Settings, crawl: RunningCrawl
+) -> AsyncIterator[ModelTeacher | None]:
+    """The language model of ``[teacher]``, which judges pages meanwhile; None: there is none."""
+    if not settings.teacher.url:
+        yield None
+        return
+    from honeyguide.teacher.model_teacher import open_teacher, teach_while_crawling
+
+    async with open_teacher(folder, settings) as teacher:
+        task = asyncio.create_task(teach_while_crawling(teacher, lambda: crawl.progress().visits))
+        try:
+            yield teacher
+        finally:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
 
 
 async def run_observed(

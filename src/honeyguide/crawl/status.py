@@ -89,15 +89,15 @@ class CrawlTally:
 
     @classmethod
     def from_counts(cls, counts: CollectionCounts, threshold: float) -> Self:
-        return cls(
-            threshold,
-            counts.visits,
-            counts.pages,
-            counts.relevant,
-            sum(counts.failures.values()),
-            counts.copies,
-            Counter(counts.tongues),
-        )
+        tally = cls(threshold)
+        tally.restart_from(counts)
+        return tally
+
+    def restart_from(self, counts: CollectionCounts) -> None:
+        """Count on from what a collection holds by now."""
+        self.visits, self.pages, self.relevant = counts.visits, counts.pages, counts.relevant
+        self.failures, self.copies = sum(counts.failures.values()), counts.copies
+        self.language_counts = Counter(counts.tongues)
 
     def count_visit(self, visit: Visit) -> bool:
         """Count it; whether it was relevant."""

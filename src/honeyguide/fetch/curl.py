@@ -128,12 +128,12 @@ class CurlPool:
         self._idle: list[CurlTransfer] = []
 
     async def get(
-        self, url: str, lines: list[str], resolve: list[str], admit: AdmitHead
+        self, url: str, lines: list[str], resolve: list[str], admit: AdmitHead, body: bytes = b""
     ) -> CurlResponse:
         """One answer; whatever FetchError ``admit`` raises at the head ends the transfer."""
         transfer = self._idle.pop() if self._idle else CurlTransfer(self._options)
         try:
-            transfer.begin_request(url, lines, resolve, admit)
+            transfer.begin_request(url, lines, resolve, admit, body)
             await self._await_transfer(url, transfer)
             return transfer.finish_response()
         except pycurl.error as error:
@@ -184,6 +184,7 @@ class CurlTransfer:
         self._lines: list[str] | None = None
         self._began = self._active_at = 0.0
         self._lines_seen = 0
+        self._posts = False
         self._reset_state()
         for option, value in _curl_settings(options):
             self.curl.setopt(option, value)
@@ -192,9 +193,12 @@ class CurlTransfer:
         self.curl.setopt(pycurl.OPENSOCKETFUNCTION, self._open_socket)
 
     def begin_request(
-        self, url: str, lines: list[str], resolve: list[str], admit: AdmitHead
+        self, url: str, lines: list[str], resolve: list[str], admit: AdmitHead, body: bytes = b""
     ) -> None:
         self._url = url
+        if body:
+            self.curl.setopt(pycurl.POSTFIELDS, body)
+            self._posts = True
         self._admit = admit
         self._began = self._active_at = time.monotonic()
         self._lines_seen = 0
@@ -243,6 +247,9 @@ class CurlTransfer:
         self._received.clear()
         self._chunks.clear()
         self._admit = None
+        if self._posts:
+            self.curl.setopt(pycurl.HTTPGET, 1)
+            self._posts = False
         self._reset_state()
 
     def _reset_state(self) -> None:

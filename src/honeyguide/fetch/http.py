@@ -120,6 +120,7 @@ class CurlFetcher:
             else self._plain,
             resolve,
             lambda head: self._limit_body(request, head),
+            request.body,
         )
         head, payload, archived = arrived.head, arrived.payload, self._archives
         if self._settings.cookies and not private and (cookies := head.header_values("set-cookie")):

@@ -8,14 +8,14 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from msgspec import Meta
 
-from honeyguide import __version__
+from honeyguide import __version__, registry
 from honeyguide.config.loading import parse_settings
 from honeyguide.config.settings import Settings
 from honeyguide.errors import ConfigError, ParseError
@@ -24,7 +24,12 @@ from honeyguide.lab.responses import LabResponder, ServingOptions
 from honeyguide.lab.search_engine import LabSearchIndex
 from honeyguide.lab.synthetic.topology import parse_plan
 from honeyguide.lab.synthetic.web import SyntheticWeb
-from honeyguide.lab.variants import REFERENCE_STRATEGIES, TEACHERS, parse_variant
+from honeyguide.lab.variants import (
+    REFERENCE_STRATEGIES,
+    TEACHERS,
+    parse_variant,
+    strategy_table,
+)
 from honeyguide.lab.web import LabWeb, RecordedWeb, read_aliases, without_scheme
 from honeyguide.parse.read import parse_body
 from honeyguide.text.language import split_words, stems_of, stop_words
@@ -74,6 +79,23 @@ class StartKnowledge:
 
 
 @dataclass(frozen=True, slots=True)
+class GivenKnowledge:
+    """What a topic begins with besides words and pages; who cannot read it does without."""
+
+    ontology: str = ""
+    concept: str = ""
+    model: str = ""
+    categories: tuple[str, ...] = ()
+
+    def readable_by(self, strategy: str) -> dict[str, Any]:
+        """As settings of the topic."""
+        halves = map(registry.find_strategy, registry.parts_of(strategy))
+        has_model = any("model" in {f.name for f in fields(half)} for half in halves)
+        names = ("ontology", "concept", *(("model", "categories") if has_model else ()))
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True, slots=True)
 class CrawlTrial:
     """One crawl to be made."""
 
@@ -89,6 +111,8 @@ class CrawlTrial:
     concurrency: int = 1
     start: StartKnowledge | None = None
     """None: all that was drawn is told."""
+    given: GivenKnowledge | None = None
+    """None: nothing besides."""
 
     @property
     def key(self) -> str:
@@ -96,8 +120,10 @@ class CrawlTrial:
         facts = astuple(self)
         if not self.web.reach:
             facts = (facts[0][:-1], *facts[1:])  # as it was before there were engines
-        if self.start is None:
-            facts = facts[:-1]  # as it was before there were other starts
+        if self.given is None:
+            facts = facts[:-1]  # as it was before there was any
+            if self.start is None:
+                facts = facts[:-1]  # as it was before there were other starts
         return json.dumps([__version__, *facts], separators=(",", ":"))
 
 
@@ -290,14 +316,15 @@ def trial_settings(trial: CrawlTrial, topic: DrawnTopic) -> Settings:
         {
             "topic": {
                 "name": trial.topic,
-                "language": list(chosen.gate),
+                "language": list(chosen.language),
                 "keyword_language": trial.web.language,
                 "keywords": list(keywords),
                 "seeds": list(topic.seeds),
+                **(trial.given.readable_by(chosen.name) if trial.given else {}),
             },
             "crawl": {
                 "strategy": chosen.name,
-                "order": "best" if trial.strategy in REFERENCE_STRATEGIES else "strategy",
+                "order": "best" if trial.strategy in REFERENCE_STRATEGIES else chosen.order,
                 "pages": topic.budget,
                 "concurrency": trial.concurrency,
                 "random_seed": trial.draw + 1,
@@ -311,7 +338,7 @@ def trial_settings(trial: CrawlTrial, topic: DrawnTopic) -> Settings:
             "learn": {"teacher": TEACHERS[chosen.teacher], "every": chosen.every},
             "language": {"predict": chosen.predict},
             "search": chosen.engine.search_settings(keywords) if chosen.engine else {},
-            "strategy": dict(chosen.parameters),
+            "strategy": strategy_table(chosen),
         },
         "the lab",
     )

@@ -1,12 +1,16 @@
 """A strategy as a comparison names it: ``hybrid_svm:teacher=none,kernel=linear``.
 
+Two strategies as one are a pair, ``topic_cnn+honeyguide``, or the same in words,
+``critic=topic_cnn,links=honeyguide``; parameters of a half are ``critic.threshold=0.3``. ``order``
+is that of the frontier. Parameters that are lists join their values: ``fields=url+anchor``.
+
 ``teacher`` is ``none`` (static: it learns from the topic's examples and never again),
 ``automatic``, or ``labels``: a person who answers truthfully for one visited page in five, fifty
 times at most (``one_in``, ``answers``). ``asks`` says which pages: ``passing`` (as they come by),
 or one after every five, ``chosen`` as ``honeyguide ask`` does or at ``random`` from the same
-pages. ``every`` is the pages between two generations (0: labels alone bring one). ``gate`` names
-the languages that pages must be in (``tr``, ``tr+az``), and ``predict=false`` lets them be heard
-only after the download. The rest are the strategy's own parameters.
+pages. ``every`` is the pages between two generations (0: labels alone bring one). ``language``
+names the languages that pages must be in (``tr``, ``tr+az``), and ``predict=false`` lets them be
+heard only after the download. The rest are the strategy's own parameters.
 
 ``engine=lab`` puts a search engine at the crawler's side, and then these are read as well:
 ``reach`` (the share of the web that the engine knows), ``thinks`` (simulated seconds until it
@@ -21,10 +25,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, get_origin, get_type_hints
 
 from xxhash import xxh3_64_intdigest
 
+from honeyguide import registry
 from honeyguide.config.settings import Settings
 from honeyguide.errors import ConfigError
 from honeyguide.lab.search_engine import LAB_ENGINE_URL
@@ -39,7 +44,9 @@ from honeyguide.url import url_fingerprint
 ONE_IN = 5
 TEACHERS = {"none": "none", "automatic": "automatic", "labels": "interactive", "both": "both"}
 _ASK_MODES = ("passing", "chosen", "random")
-_OWN_KEYS = ("teacher", "every", "asks", "answers", "one_in", "gate", "predict")
+_OWN_KEYS = ("teacher", "every", "asks", "answers", "one_in", "language", "predict", "order")
+_HALVES = ("critic", "links")
+_ORDERS = ("strategy", "best", "breadth", "proportional")
 _SEARCH_KEYS = ("mode", "compose", "per_minute", "per_month", "most_queries")
 
 
@@ -71,8 +78,10 @@ class StrategyVariant:
     answers: int = 50
     one_in: int = ONE_IN
     """Of the pages that come by, one in so many is spoken of."""
-    gate: tuple[str, ...] = ()
+    language: tuple[str, ...] = ()
+    """Languages that pages must be in."""
     predict: bool = True
+    order: str = "strategy"
     parameters: tuple[tuple[str, Any], ...] = ()
     engine: EngineVariant | None = None
     """None: no engine is asked."""
@@ -85,19 +94,43 @@ class StrategyVariant:
 
 def parse_variant(text: str) -> StrategyVariant:
     name, _, rest = text.partition(":")
+    if "=" in name:
+        name, rest = "", text
     own: dict[str, Any] = {}
     parameters: dict[str, Any] = {}
     for part in filter(None, rest.split(",")):
         key, mark, value = part.partition("=")
         if not mark:
             raise ConfigError(f"{text!r}: {part!r} should be key=value")
+        if key == "gate" and value not in ("true", "false"):
+            key = "language"  # its old name, which is that of a parameter of hybrid_svm as well
         (own if key in _OWN_KEYS else parameters)[key] = _parse_field(text, key, value)
+    if not name:
+        if not all(key in parameters for key in _HALVES):
+            raise ConfigError(f"{text!r}: name a strategy, or both critic=… and links=…")
+        name = registry.PAIR_MARK.join(str(parameters.pop(key)) for key in _HALVES)
     engine = _parse_engine(text, parameters)
     return StrategyVariant(name, **own, engine=engine, parameters=tuple(parameters.items()))
 
 
+def strategy_table(variant: StrategyVariant) -> dict[str, Any]:
+    """What stands under ``[strategy]``: parameters of a half in a table of their own, and those
+    that are lists as lists."""
+    found: dict[str, Any] = {}
+    pair = registry.PAIR_MARK in variant.name
+    names = dict(zip(_HALVES, registry.halves_of(variant.name), strict=True)) if pair else {}
+    for key, value in variant.parameters:
+        half, mark, rest = key.partition(".")
+        table, name, key = found, variant.name, key
+        if mark and half in names:
+            table, name, key = found.setdefault(half, {}), names[half], rest
+        hint = get_type_hints(registry.find_strategy(name)).get(key)
+        table[key] = str(value).split("+") if get_origin(hint) is tuple else value
+    return found
+
+
 def _parse_field(text: str, key: str, value: str) -> Any:
-    if known := {"teacher": tuple(TEACHERS), "asks": _ASK_MODES}.get(key):
+    if known := {"teacher": tuple(TEACHERS), "asks": _ASK_MODES, "order": _ORDERS}.get(key):
         if value not in known:
             raise ConfigError(f"{text!r}: {key} is one of {', '.join(known)}")
         return value
@@ -106,7 +139,7 @@ def _parse_field(text: str, key: str, value: str) -> Any:
         if not value.isdecimal() or int(value) < least:
             raise ConfigError(f"{text!r}: {key} is a whole number from {least} on, not {value!r}")
         return int(value)
-    if key == "gate":
+    if key == "language":
         return tuple(value.split("+"))
     return bool(parse_value(value)) if key == "predict" else parse_value(value)
 

@@ -272,7 +272,9 @@ def _read_verdicts(store: Store) -> Floats:
 def _wished_keep(settings: Settings) -> str:
     """``topic.keep``; '' where a threshold of the topic or of the strategy is set instead."""
     own = _find_traits(settings).cut_parameter
-    return "" if own and own in settings.strategy else settings.topic.keep
+    critic = settings.strategy.get("critic")  # its own parameters, where two strategies are one
+    parameters = critic if isinstance(critic, dict) else settings.strategy
+    return "" if own and own in parameters else settings.topic.keep
 
 
 def _find_traits(settings: Settings) -> StrategyTraits:

@@ -79,7 +79,8 @@ def copy_example_files(folder: Path, files: Sequence[Path], kind: str) -> None:
     """Copy them to where :func:`example_pattern` points."""
     place = folder / "examples" / kind
     try:
-        place.mkdir(parents=True, exist_ok=True)
+        place.parent.mkdir(0o700, parents=True, exist_ok=True)
+        place.mkdir(0o700, exist_ok=True)
         for number, path in enumerate(files, 1):
             shutil.copyfile(path, place / f"{number:03d}-{path.name}")
     except OSError as error:

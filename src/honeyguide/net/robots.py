@@ -68,7 +68,7 @@ class RobotsGroup:
         return "\n".join(lines)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _GroupBuilder:
     """One agent's group while the file is read."""
 
@@ -77,9 +77,6 @@ class _GroupBuilder:
     full: bool = False
 
     def add_line(self, word: str, value: str) -> None:
-        if word in _DELAY_WORDS:
-            self.delay = _parse_delay(value, self.delay)
-            return
         if "**" in value:
             value = _REPLACE_ASTERISKS("*", value)
         line = word == "allow", value
@@ -93,31 +90,40 @@ def parse_group(text: str, agent: str, origin: str) -> RobotsGroup:
     """What the file says to the agent of this name: its own group, or else everybody's."""
     own, everybody = _GroupBuilder(), _GroupBuilder()
     sitemaps: dict[Url, None] = {}
-    ours = theirs = found_own = naming = False
+    # Rules alone begin the next group (RFC 9309, section 2.2.1). A Crawl-delay does not, and is
+    # meant for the agents named since the last line of either kind.
+    named: set[_GroupBuilder] = set()
+    delayed: set[_GroupBuilder] = set()
+    found_own = ruled = told = False
     # Twice as much, because our own way of writing may be longer than what was read first.
     text = text[: 2 * MAX_FILE_CHARS]
     # Half a byte-order mark decodes to replacement characters; both kinds are skipped.
     for line in text.lstrip("\ufeff\ufffd").replace("\r", "\n").split("\n", MAX_LINES)[:MAX_LINES]:
         word, value = _parse_directive(line)
         if word in _AGENT_WORDS:
-            if not naming:
-                ours = theirs = False
-            naming = True
+            named = set() if ruled else named
+            delayed = set() if told else delayed
+            ruled = told = False
             token = _MATCH_TOKEN(value)
             if value.startswith("*") and value[1:2] in ("", " ", "\t"):
-                theirs = True
+                named.add(everybody)
+                delayed.add(everybody)
             elif token is not None and token[0].lower() == agent.lower():
-                ours = found_own = True
+                found_own = True
+                named.add(own)
+                delayed.add(own)
         elif word in _SITEMAP_WORDS:
             url = canonical_url(value, Url(f"{origin}/")) if len(value) <= MAX_URL_CHARS else None
             if url is not None and len(url) <= MAX_URL_CHARS and len(sitemaps) < MAX_SITEMAPS:
                 sitemaps[url] = None
+        elif word in _DELAY_WORDS:
+            told = True
+            for group in delayed:
+                group.delay = _parse_delay(value, group.delay)
         elif word:
-            naming = False
-            if ours:
-                own.add_line(word, value)
-            if theirs:
-                everybody.add_line(word, value)
+            ruled = told = True
+            for group in named:
+                group.add_line(word, value)
     chosen = own if found_own else everybody
     lines = tuple(chosen.lines)
     if chosen.full:

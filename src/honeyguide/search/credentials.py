@@ -20,10 +20,11 @@ from urllib.parse import quote, quote_plus
 
 from honeyguide.errors import ConfigError
 from honeyguide.fetch.ip_policy import forbidden_reason, is_loopback_host
+from honeyguide.store.collection_files import xdg_folder
 from honeyguide.url import canonical_url, host_of, is_ip, site_origin
 
 if TYPE_CHECKING:
-    from honeyguide.config.settings import SearchSettings
+    from honeyguide.config.settings import SearchSettings, TeacherSettings
 
 
 MAX_KEY_BYTES: Final = 4096
@@ -87,21 +88,31 @@ class ApiKey:
         return blake2b(self._text.encode(), digest_size=8, salt=salt[:16]).hexdigest()
 
 
-def load_api_key(settings: SearchSettings, folder: Path | None = None) -> ApiKey:
-    """The key that the settings name, or none; ``folder`` is the collection's, which may
-    be given away, so that no key may lie in it. Raises ConfigError."""
+def load_api_key(
+    settings: SearchSettings | TeacherSettings, folder: Path | None = None, table: str = "search"
+) -> ApiKey:
+    """The key that this table of the settings names, or none; ``folder`` is the collection's, which
+    may be given away, so that no key may lie in it. Raises ConfigError."""
     if settings.key_env and not settings.key_env.startswith(VARIABLE_PREFIX):
         raise ConfigError(
-            f"search.key_env: {settings.key_env!r} does not begin with {VARIABLE_PREFIX}, and no "
-            f"other variables are ever sent. Keep the key in {VARIABLE_PREFIX}SEARCH_KEY, say"
+            f"{table}.key_env: {settings.key_env!r} does not begin with {VARIABLE_PREFIX}, and no "
+            "other variables are ever sent. Keep the key in "
+            f"{VARIABLE_PREFIX}{table.upper()}_KEY, say"
         )
-    if settings.key_file:
-        return _read_key_file(_checked_key_path(settings.key_file, folder))
-    text = os.environ.get(settings.key_env, "").strip() if settings.key_env else ""
+    try:
+        if settings.key_file:
+            return _read_key_file(_checked_key_path(settings.key_file, folder))
+        text = os.environ.get(settings.key_env, "").strip() if settings.key_env else ""
+        return _named_key(text, settings.key_env)
+    except ConfigError as error:
+        raise ConfigError(f"{table}.{error}") from None
+
+
+def _named_key(text: str, name: str) -> ApiKey:
     try:
         return ApiKey(text)
     except ConfigError as error:
-        raise ConfigError(f"search.key_env: {settings.key_env}: {error}") from None
+        raise ConfigError(f"key_env: {name}: {error}") from None
 
 
 def sent_key_name(settings: SearchSettings) -> str:
@@ -120,35 +131,28 @@ def config_folder() -> Path:
         raise ConfigError("you have no home folder; set XDG_CONFIG_HOME to one") from None
 
 
-def xdg_folder(variable: str, default: str) -> Path:
-    """Honeyguide's folder where the XDG variable says, or below the home folder."""
-    folder = os.environ.get(variable, "")
-    # The XDG standard has relative paths ignored.
-    return (Path(folder) if folder.startswith("/") else Path.home() / default) / "honeyguide"
-
-
 def _checked_key_path(name: str, folder: Path | None) -> Path:
     """The file, which must lie where keys do: a stranger's topic.toml must not name others."""
     try:
         path = Path(name).expanduser()
         if not path.is_absolute():
-            raise ConfigError(f"search.key_file: {name!r} must be a whole path, from / or ~")
+            raise ConfigError(f"key_file: {name!r} must be a whole path, from / or ~")
         home = config_folder()
         if ".." in path.parts or not path.is_relative_to(home):
             raise ConfigError(
-                f"search.key_file: {name} does not lie in {home}, and no other files are ever "
+                f"key_file: {name} does not lie in {home}, and no other files are ever "
                 "sent. Put the key there"
             )
         if folder is not None:
             ours = folder.resolve()
             if any(where.is_relative_to(ours) for where in (path, path.resolve())):
                 raise ConfigError(
-                    f"search.key_file: {path} lies inside the collection, which may be given to "
+                    f"key_file: {path} lies inside the collection, which may be given to "
                     "others. Move the collection elsewhere"
                 )
     except (OSError, RuntimeError, ValueError) as error:
         # RuntimeError: no home for ~, or links in a ring; ValueError: a NUL in the name.
-        raise ConfigError(f"search.key_file: {name} cannot be read: {_error_text(error)}") from None
+        raise ConfigError(f"key_file: {name} cannot be read: {_error_text(error)}") from None
     return path
 
 
@@ -158,21 +162,21 @@ def _read_key_file(path: Path) -> ApiKey:
         with open(path, "rb", opener=lambda at, flags: os.open(at, flags | os.O_NONBLOCK)) as file:
             about = os.fstat(file.fileno())
             if not stat.S_ISREG(about.st_mode):
-                raise ConfigError(f"search.key_file: {path} is not an ordinary file")
+                raise ConfigError(f"key_file: {path} is not an ordinary file")
             raw = file.read(MAX_KEY_BYTES + 2)
     except (OSError, ValueError) as error:
-        raise ConfigError(f"search.key_file: {path} cannot be read: {_error_text(error)}") from None
+        raise ConfigError(f"key_file: {path} cannot be read: {_error_text(error)}") from None
     if about.st_mode & (stat.S_IRGRP | stat.S_IROTH):
-        _log.warning("search.key_file: others can read %s. Mend it with: chmod 600 %s", path, path)
+        _log.warning("others can read the key in %s. Mend it with: chmod 600 %s", path, path)
     if len(raw) > MAX_KEY_BYTES:
-        raise ConfigError(f"search.key_file: {path} is larger than a key, {MAX_KEY_BYTES} bytes")
+        raise ConfigError(f"key_file: {path} is larger than a key, {MAX_KEY_BYTES} bytes")
     text = raw.decode("latin-1").strip()
     if not text:
-        raise ConfigError(f"search.key_file: {path} is empty; write the key into it")
+        raise ConfigError(f"key_file: {path} is empty; write the key into it")
     try:
         return ApiKey(text)
     except ConfigError as error:
-        raise ConfigError(f"search.key_file: {path}: {error}") from None
+        raise ConfigError(f"key_file: {path}: {error}") from None
 
 
 def _error_text(error: Exception) -> object:
@@ -314,16 +318,20 @@ def grant_consent(wanted: EngineConsent) -> Path:
 def require_consent(settings: SearchSettings, folder: Path, *, keyed: bool) -> None:
     """A ConfigError unless the user agreed, where that is needed: a public engine that gets no key
     may be asked by anybody. ``keyed``: there is a key."""
-    wanted = required_consent(settings, folder)
+    command = f"honeyguide queries allow {shlex.quote(str(folder))}"
+    check_consent(required_consent(settings, folder), keyed, "search.url", command)
+
+
+def check_consent(wanted: EngineConsent, keyed: bool, setting: str, command: str) -> None:
+    """The same of anything that is asked; ``command`` is how to agree."""
     needed = [
         *([f"is sent the key {wanted.key}"] if keyed and wanted.key else []),
         *(["lies in a private network"] if wanted.is_private else []),
     ]
     if needed and not has_consent(wanted):
         raise ConfigError(
-            f"search.url: {wanted.server_name} {' and '.join(needed)}, which is not allowed yet "
-            "for this collection. To allow it: honeyguide queries allow "
-            f"{shlex.quote(str(folder))}"
+            f"{setting}: {wanted.server_name} {' and '.join(needed)}, which is not allowed yet "
+            f"for this collection. To allow it: {command}"
         )
 
 

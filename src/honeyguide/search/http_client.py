@@ -7,11 +7,11 @@ import logging
 import os
 import re
 import sqlite3
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
 from msgspec import Raw
@@ -22,15 +22,15 @@ from honeyguide.fetch.ip_policy import is_loopback_host
 from honeyguide.net.polite_fetch import RequestPacer
 from honeyguide.net.politeness import MAX_WAIT_S, parse_retry_after
 from honeyguide.protocols import Fetcher
-from honeyguide.search.credentials import ApiKey, xdg_folder
+from honeyguide.search.credentials import ApiKey
 from honeyguide.search.engine import (
     MAX_ANSWER_BYTES,
-    ResultPage,
     clean_text,
     field_at,
     parse_json_answer,
     text_value,
 )
+from honeyguide.store.collection_files import xdg_folder
 from honeyguide.types import Request, Response, Url
 from honeyguide.url import authority_of, canonical_url, host_of
 
@@ -59,10 +59,22 @@ class MonthlyQuota:
     however the settings call the engine."""
 
     def __init__(
-        self, path: Path, origin: str, key: ApiKey, per_month: int, clock: Callable[[], float]
+        self,
+        path: Path,
+        origin: str,
+        key: ApiKey,
+        per_month: int,
+        clock: Callable[[], float],
+        *,
+        most_cost: float = 0.0,
+        table: str = "search",
     ) -> None:
+        """``most_cost``: most that a month may cost; 0: no limit. ``table``: of topic.toml, where
+        these limits stand."""
         self.path = path
         self.per_month = per_month
+        self.most_cost = most_cost
+        self._table = table
         self._origin = origin
         self._key = key
         self._clock = clock
@@ -76,6 +88,8 @@ class MonthlyQuota:
                 account, before = self._read_usage(file, month)
                 if self.per_month and before.requests >= self.per_month:
                     raise SearchError("spent", self._used_up_message(before), _until_next(now))
+                if self.most_cost and before.cost + price > self.most_cost:
+                    raise SearchError("spent", self._too_dear_message(before), _until_next(now))
                 file.execute(
                     "INSERT INTO spending VALUES (?, ?, ?, 1, ?) ON CONFLICT DO UPDATE SET "
                     "requests = requests + 1, cost = cost + excluded.cost",
@@ -86,6 +100,20 @@ class MonthlyQuota:
             raise SearchError("spent", self._unusable_message(error), float("inf")) from None
         return MonthlyUsage(month, before.requests + 1, before.cost + price)
 
+    def correct_cost(self, month: str, difference: float) -> None:
+        """The last request of that month cost so much more than was counted, or less; raises
+        SearchError if that cannot be kept."""
+        try:
+            with self._locked_file() as file:
+                account, _ = self._read_usage(file, month)
+                file.execute(
+                    "UPDATE spending SET cost = max(0, cost + ?) "
+                    "WHERE (month, origin, account) = (?, ?, ?)",
+                    (difference, month, self._origin, account),
+                )
+        except (sqlite3.Error, OSError, TypeError, ValueError) as error:
+            raise SearchError("spent", self._unusable_message(error), float("inf")) from None
+
     def current_usage(self) -> MonthlyUsage:
         """This month's account; raises ConfigError if it cannot be kept."""
         month = _month_of(self._clock())
@@ -93,7 +121,7 @@ class MonthlyQuota:
             with self._locked_file() as file:
                 return self._read_usage(file, month)[1]
         except (sqlite3.Error, OSError, TypeError, ValueError) as error:
-            raise ConfigError(f"search.per_month: {self._unusable_message(error)}") from None
+            raise ConfigError(f"{self._table}.per_month: {self._unusable_message(error)}") from None
 
     def _read_usage(self, file: sqlite3.Connection, month: str) -> tuple[str, MonthlyUsage]:
         file.execute("INSERT OR IGNORE INTO salt VALUES (1, ?)", (os.urandom(16),))
@@ -124,7 +152,15 @@ class MonthlyQuota:
     def _used_up_message(self, spent: MonthlyUsage) -> str:
         return (
             f"{spent.requests} requests were made in {spent.month}, by all collections together, "
-            f"and search.per_month allows {self.per_month}. Raise it, or wait for the next month"
+            f"and {self._table}.per_month allows {self.per_month}. Raise it, or wait for the next "
+            "month"
+        )
+
+    def _too_dear_message(self, spent: MonthlyUsage) -> str:
+        return (
+            f"{spent.cost:.4f} was spent in {spent.month}, by all collections together, and one "
+            f"more request may pass the {self.most_cost:g} of {self._table}.most_cost. Raise it, "
+            "or wait for the next month"
         )
 
     def _unusable_message(self, error: Exception) -> str:
@@ -155,28 +191,32 @@ _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*").fullmatch
 _log = logging.getLogger(__name__)
 
 
-def check_engine_url(text: str, key: ApiKey, example: str) -> Url:
-    """The canonical form of ``search.url``; raises ConfigError."""
+def check_engine_url(text: str, key: ApiKey, example: str, table: str = "search") -> Url:
+    """The canonical form of the ``url`` in that table of topic.toml; raises ConfigError."""
     url = canonical_url(text)
     if url is None or not host_of(url):
         shown = key.redact(text)
         raise ConfigError(
-            f"search.url: {shown!r} is not a web address; write one such as {example}"
+            f"{table}.url: {shown!r} is not a web address; write one such as {example}"
         )
     if "@" in authority_of(url):
+        instead = (
+            'Set search.header to "Authorization", and keep the words "Basic …" as the key'
+            if table == "search"
+            else f"Keep it as the key that {table}.key_env names"
+        )
         raise ConfigError(
-            "search.url: a user name or password has no place in the address. Set search.header "
-            'to "Authorization", and keep the words "Basic …" as the key'
+            f"{table}.url: a user name or password has no place in the address. {instead}"
         )
     return url
 
 
-def warn_unencrypted_key(place: str, *, proxied: bool) -> None:
+def warn_unencrypted_key(place: str, *, proxied: bool, table: str = "search") -> None:
     """Say that a key goes through networks that others can listen to. Through a proxy, also what
     is meant for this machine does."""
     if place.startswith("http:") and (proxied or not is_loopback_host(host_of(f"{place}/"))):
         via = " through fetch.proxy" if proxied else ""
-        _log.warning("search.url: the key goes to %s unencrypted%s; use https://", place, via)
+        _log.warning("%s.url: the key goes to %s unencrypted%s; use https://", table, place, via)
 
 
 def url_with_parameters(base: str, parameters: dict[str, str | int]) -> Url:
@@ -247,13 +287,16 @@ def retry_after(response: Response, now: float) -> float | None:
     return parse_retry_after(response.header("retry-after"), now)
 
 
-async def _parse_body(body: bytes, read: Callable[[Raw], ResultPage]) -> ResultPage | SearchError:
+Answer = TypeVar("Answer")
+
+
+async def _parse_body(body: bytes, read: Callable[[Raw], Answer]) -> Answer | SearchError:
     if len(body) <= _INLINE_BYTES:
         return _try_parse(body, read)
     return await asyncio.to_thread(_try_parse, body, read)
 
 
-def _try_parse(body: bytes, read: Callable[[Raw], ResultPage]) -> ResultPage | SearchError:
+def _try_parse(body: bytes, read: Callable[[Raw], Answer]) -> Answer | SearchError:
     try:
         return read(parse_json_answer(body))
     except SearchError as error:
@@ -261,7 +304,8 @@ def _try_parse(body: bytes, read: Callable[[Raw], ResultPage]) -> ResultPage | S
 
 
 class EngineHttpClient:
-    """One engine's line. ``price`` is of one request; ``spending`` keeps the month's account."""
+    """One engine's line. ``price`` is of one request; ``spending`` keeps the month's account.
+    ``backoff``: seconds before each further try when nobody answers."""
 
     def __init__(
         self,
@@ -273,8 +317,10 @@ class EngineHttpClient:
         price: float = 0.0,
         spending: MonthlyQuota | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        backoff: Sequence[float] = BACKOFF,
     ) -> None:
         self.key = key or ApiKey()
+        self._backoff = backoff
         self.price = price
         self.spending = spending
         self._fetcher = fetcher
@@ -289,22 +335,23 @@ class EngineHttpClient:
     async def fetch_results(
         self,
         url: Url,
-        read: Callable[[Raw], ResultPage],
+        read: Callable[[Raw], Answer],
         headers: Headers = (),
         *,
         hints: Mapping[int, str] | None = None,
         read_wait: WaitReader = retry_after,
-    ) -> ResultPage:
-        """What ``read`` finds in the JSON at that address.
+        body: bytes = b"",
+    ) -> Answer:
+        """What ``read`` finds in the JSON at that address; ``body`` is sent there, by POST.
 
         ``hints`` say what a status means with this engine, and how to mend it. Raises SearchError,
         whose detail never holds the key.
         """
-        request = Request(url, limit=MAX_ANSWER_BYTES, any_type=True, headers=headers)
+        request = Request(url, limit=MAX_ANSWER_BYTES, any_type=True, headers=headers, body=body)
         async with self._turn:
             self._check_open()
-            body = await self._fetch_with_retries(request, hints or {}, read_wait)
-            outcome = body if isinstance(body, SearchError) else await _parse_body(body, read)
+            got = await self._fetch_with_retries(request, hints or {}, read_wait)
+            outcome = got if isinstance(got, SearchError) else await _parse_body(got, read)
             # Raised here, outside every except: an error that led to it would know the address,
             # and the address may hold the key.
             if isinstance(outcome, SearchError):
@@ -326,7 +373,7 @@ class EngineHttpClient:
     async def _fetch_with_retries(
         self, request: Request, hints: Mapping[int, str], read_wait: WaitReader
     ) -> bytes | SearchError:
-        for pause in (*BACKOFF, None):
+        for pause in (*self._backoff, None):
             outcome = await self._fetch_once(request, hints, read_wait)
             if isinstance(outcome, bytes) or pause is None:
                 return outcome

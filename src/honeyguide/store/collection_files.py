@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import fcntl
 import os
+import secrets
 import stat
+import tempfile
 import time
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from honeyguide.errors import CollectionCorrupt, CollectionLocked
@@ -34,10 +38,13 @@ def check_folder(folder: Path) -> None:
 
 
 def open_regular(path: Path, flags: int) -> int:
-    """A descriptor of a regular file; never of what a link leads to, or of a pipe or device."""
+    """A descriptor of a regular file; never of what a link leads to, or of a pipe or device.
+
+    A new one is its owner's alone: cookies and private pages lie in a collection.
+    """
     try:
         # Without O_NONBLOCK, opening a pipe would wait for somebody at its other end.
-        fd = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
+        fd = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
     except OSError as error:
         if path.is_symlink():
             raise CollectionCorrupt(_not_plain(path, "file")) from error
@@ -55,6 +62,30 @@ def sync_folder(folder: Path) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
+
+
+def xdg_folder(variable: str, default: str) -> Path:
+    """Honeyguide's folder where the XDG variable says, or below the home folder."""
+    folder = os.environ.get(variable, "")
+    # The XDG standard has relative paths ignored.
+    return (Path(folder) if folder.startswith("/") else Path.home() / default) / "honeyguide"
+
+
+@cache
+def machine_secret() -> bytes:
+    """A secret of this user on this machine: what is signed with it was written here."""
+    with suppress(OSError, RuntimeError):
+        path = xdg_folder("XDG_STATE_HOME", ".local/state") / "secret"
+        path.parent.mkdir(0o700, parents=True, exist_ok=True)
+        if not path.exists():
+            with tempfile.NamedTemporaryFile(dir=path.parent) as made:
+                made.write(secrets.token_bytes(32))
+                made.flush()
+                with suppress(FileExistsError):  # another process was quicker
+                    os.link(made.name, path)
+        if len(secret := path.read_bytes()) == 32:
+            return secret
+    return secrets.token_bytes(32)  # nothing that was written before is known again
 
 
 def _check_kind(path: Path, kind: str) -> None:

@@ -7,6 +7,7 @@ else.
 from __future__ import annotations
 
 import errno
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from typing import Any, Literal
 import apsw
 
 from honeyguide.errors import CollectionCorrupt, CollectionTooNew, DiskFull, StoreError
+from honeyguide.store.collection_files import open_regular
 from honeyguide.url import url_fingerprint
 
 APPLICATION_ID = 0x484F4E59  # "HONY", so that file(1) and we know our own
@@ -367,7 +369,7 @@ def _open_connection(path: Path, mode: OpenMode) -> apsw.Connection:
         raise StoreError(_absent_message(path))
     flags = apsw.SQLITE_OPEN_READWRITE
     if mode == "crawl":
-        flags |= apsw.SQLITE_OPEN_CREATE
+        os.close(open_regular(path, os.O_RDWR | os.O_CREAT))
     connection = _harden_connection(apsw.Connection(str(path), flags))
     connection.set_busy_timeout(10_000)
     if mode != "read":

@@ -7,7 +7,7 @@ import errno
 import gzip
 import io
 import os
-import zlib
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -26,6 +26,7 @@ from honeyguide.store.labels import EffectiveLabels, TopicSelection
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
 from honeyguide.store.warc import warc_path
+from honeyguide.types import Url
 
 _ROW_GROUP = 5000
 """Rows per row group: what is held in memory at once."""
@@ -50,10 +51,6 @@ def write_parquet(path: Path, columns: dict[str, type], rows: Iterator[dict[str,
 # -- WARC export --
 
 
-_READ_BYTES = 1 << 20
-_MAX_RECORD_BYTES = 1 << 28
-
-
 @dataclass
 class WarcExporter:
     """Give it visits, oldest first. A record that only refers to a payload brings it along."""
@@ -63,6 +60,7 @@ class WarcExporter:
     packed: bool
     count: int = 0
     missing: int = 0
+    damaged: list[Url] = field(default_factory=list)
     _brought: set[int] = field(default_factory=set)
 
     def write_warcinfo(self, name: str) -> None:
@@ -88,13 +86,19 @@ class WarcExporter:
             row = original
 
     def _copy_records(self, row: VisitRow) -> bool:
-        """False if the visit has no records, or their file lost them."""
+        """False if the visit has no records, their file lost them, or they are damaged."""
         if row.status is None:
             return False
         data = b""
         if row.warc is not None and row.offset is not None:
             path = warc_path(self.store.folder / "warc", row.warc)
-            data = warc.read_raw_records(path, row.offset, row.length, row.request_length)
+            try:
+                data = warc.read_raw_record(path, row.offset, row.length)
+                data += warc.read_raw_record(path, row.offset + row.length, row.request_length)
+            except CollectionCorrupt:
+                self.damaged.append(row.url)
+                if not data:
+                    return False
         if not data:
             self.missing += 1
             return False
@@ -102,19 +106,7 @@ class WarcExporter:
         return True
 
     def _write_records(self, data: bytes) -> None:
-        if self.packed:
-            self.file.write(data)
-            return
-        try:
-            with gzip.open(io.BytesIO(data)) as file:
-                total = 0
-                while some := file.read(_READ_BYTES):
-                    total += len(some)
-                    if total > _MAX_RECORD_BYTES:
-                        raise CollectionCorrupt("a WARC record is too large when unpacked")
-                    self.file.write(some)
-        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise CollectionCorrupt(f"a WARC record is damaged: {error}") from error
+        self.file.write(data if self.packed else gzip.decompress(data))
 
 
 # -- Tables --
@@ -132,7 +124,7 @@ EXPORT_COLUMNS: dict[str, type] = {
     "depth": int, "channel": str, "at": str, "tries": int, "status": int, "failure": str,
     "detail": str, "redirect_to": str, "media_type": str, "charset": str, "canonical": str,
     "indexable": bool, "copy_of": str, "copy_exact": bool, "unproven": bool, "warc": str,
-    "offset": int, "length": int, "payload_digest": str, "text_digest": int, "visit": int,
+    "offset": int, "length": int, "payload_digest": str, "text_digest": str, "visit": int,
     "text": str,
 }  # fmt: skip
 """What a row of an export tells, and its type; any of them may be missing (None)."""
@@ -148,7 +140,8 @@ _USUAL_ENDINGS: dict[ExportFormat, str] = {
 }  # fmt: skip
 _STREAMED_ROWS = 100
 """Rows of a piece that is streamed."""
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA_START = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r]").match
+_CONTROL_CHARS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 class ExportResult(NamedTuple):
@@ -159,6 +152,8 @@ class ExportResult(NamedTuple):
     rows: int
     missing: int = 0
     """Answers whose WARC records are not there (any more)."""
+    damaged: tuple[Url, ...] = ()
+    """Addresses whose WARC records are not whole any more: they are left out."""
     unproven: int = 0
     """Pages left out that would be relevant if their sites were not on probation."""
 
@@ -202,12 +197,14 @@ def export_collection(
                 for row in chosen:
                     extract.add_visit(row, wanted)
                     report(extract.count)
-            if extract.missing and not extract.count:
+            lost = extract.missing + len(extract.damaged)
+            if lost and not extract.count:
                 raise StoreError(
-                    f"nothing to write: none of the {extract.missing} answers is in the WARC "
-                    f"files of {store.folder} (were they moved, or is store.warc false?)"
+                    f"nothing to write: none of the {lost} answers is whole in the WARC "
+                    f"files of {store.folder} (were they moved or changed, or is store.warc false?)"
                 )
-            return ExportResult(target, form, extract.count, extract.missing, unproven)
+            damaged = tuple(extract.damaged)
+            return ExportResult(target, form, extract.count, extract.missing, damaged, unproven)
         columns, found = _export_table(store, chosen, labels, text)
         count = 0
 
@@ -225,7 +222,7 @@ def export_collection(
                     _write_csv(output, list(columns), count_rows())
                 else:
                     _write_jsonl(output, count_rows())
-        return ExportResult(target, form, count, 0, unproven)
+        return ExportResult(target, form, count, unproven=unproven)
 
 
 def stream_export(
@@ -360,6 +357,8 @@ def _export_rows(
         label = labels.newest_label(row.url)
         found: dict[str, Any] = {
             "visit": row.id,
+            # A number of 64 bits would be rounded by most readers of JSON.
+            "text_digest": None if row.text_digest is None else f"{row.text_digest % 2**64:016x}",
             "at": _iso_time(row.at),
             "relevant": labels.is_relevant(row),
             "label": None if label is None else label.value,
@@ -412,8 +411,8 @@ def _write_csv(
 
 
 def _safe_cell(value: Any) -> Any:
-    """A cell that no spreadsheet takes for a formula, and no reader for the end of the file."""
+    """A cell that no spreadsheet takes for a formula, and no terminal for an order."""
     if not isinstance(value, str):
         return value
-    value = value.replace("\0", "")
-    return "'" + value if value.startswith(_FORMULA_STARTS) else value
+    value = _CONTROL_CHARS.sub("", value)
+    return "'" + value if _FORMULA_START(value) else value

@@ -12,7 +12,7 @@ from honeyguide.errors import StoreError
 from honeyguide.store import row_checks
 from honeyguide.store.codec import replace_surrogates
 from honeyguide.store.database import Database, SqlRow, url_key
-from honeyguide.types import Label, Url
+from honeyguide.types import MODEL_LABELLER, Label, Url
 
 if TYPE_CHECKING:
     from honeyguide.store.visits import VisitRow, VisitTable
@@ -97,6 +97,18 @@ class LabelTable:
             if earlier is not None:
                 self._change_state(earlier[0], _IN_FORCE)
         return UndoneLabel(label[1], earlier and earlier[1])
+
+    def take_back_all(self, by: str) -> list[Url]:
+        """Take back every label by this name, and what it passed over; the pages of the labels."""
+        name = replace_surrogates(by)
+        with self._db.join_transaction():
+            rows = self._db.fetch_all(
+                "SELECT id, url FROM labels WHERE by = ? AND replaced = 0 ORDER BY id", (name,)
+            )
+            for number, _ in rows:
+                self._change_state(number, _TAKEN_BACK)
+            self._db.execute("DELETE FROM passes WHERE by = ?", (name,))
+        return [url for _, url in rows if row_checks.is_http_url(url)]
 
     def effective_after(self, number: int = 0) -> list[tuple[int, Label]]:
         """What counts of each page and topic of which something was said after that number. A
@@ -209,7 +221,9 @@ class LabelTable:
 
 def majority_label(words: Sequence[Label]) -> Label:
     """Of the labels of one page, the oldest first, the one that counts: the newest of those that
-    say what most say; the newest of all where as many say the one as the other."""
+    say what most say; the newest of all where as many say the one as the other. Labels of models
+    count where no person said anything."""
+    words = [word for word in words if not word.by.startswith(MODEL_LABELLER)] or words
     good = sum(label.value >= 0.5 for label in words)
     if 2 * good == len(words):
         return words[-1]

@@ -6,6 +6,7 @@ together, and has the methods that need several of them, or a transaction over a
 
 from __future__ import annotations
 
+import hmac
 import shlex
 import shutil
 import time
@@ -100,7 +101,7 @@ class Store:
                 collection_files.check_folder(folder)
             if mode == "crawl":
                 with SqliteErrorGuard(folder / "lock"):
-                    folder.mkdir(parents=True, exist_ok=True)
+                    folder.mkdir(0o700, parents=True, exist_ok=True)
                     lock = CollectionLock(folder / "lock")
                 closing.callback(lock.close)
             db = Database(folder / "collection.db", mode)
@@ -304,13 +305,20 @@ class RobotsRow(NamedTuple):
 
 
 class RobotsTable:
+    """The robots.txt files that this user fetched on this machine.
+
+    Each row is signed: in a collection of a stranger, one that allows everything would switch off
+    the wishes of a site. A row with another signature counts as not there, and is fetched again.
+    """
+
     def __init__(self, db: Database, codec: TextCodec) -> None:
         self._db = db
         self._codec = codec
 
     def save_robots(self, origin: str, at: float, status: int, text: str) -> None:
         data = self._codec.pack(text.encode("utf-8", "replace"))
-        self._db.insert_rows("robots", [(origin, at, status, data)], replace=True)
+        signed = _sign_robots(origin, float(at), status, data) + data
+        self._db.insert_rows("robots", [(origin, at, status, signed)], replace=True)
 
     def delete_expired(self, now: float) -> None:
         """Forget what must not be used any more, and what claims to be from the future."""
@@ -329,6 +337,17 @@ class RobotsTable:
             row = self._db.fetch_one(
                 "SELECT at, CAST(status AS INTEGER), data FROM robots WHERE origin = ?", (origin,)
             )
-            if row is not None:
-                text = self._codec.unpack(row[2], _MAX_ROBOTS_BYTES).decode("utf-8", "replace")
+            if row is None or not isinstance(row[2], bytes):
+                continue
+            mark, data = row[2][:_MARK_BYTES], row[2][_MARK_BYTES:]
+            if hmac.compare_digest(mark, _sign_robots(origin, row[0], row[1], data)):
+                text = self._codec.unpack(data, _MAX_ROBOTS_BYTES).decode("utf-8", "replace")
                 yield RobotsRow(origin, row[0], row[1], text)
+
+
+_MARK_BYTES = 32
+
+
+def _sign_robots(origin: str, at: float, status: int, data: bytes) -> bytes:
+    told = f"{origin}\n{at!r}\n{status!r}\n".encode("utf-8", "replace")
+    return hmac.digest(collection_files.machine_secret(), told + data, "sha256")

@@ -185,12 +185,23 @@ def http_head(answer: Response) -> bytes:
     return _TRANSFER_ENCODING.sub(b"X-Archive-Orig-Transfer-Encoding", head)
 
 
-def read_raw_records(path: Path, offset: int, *lengths: int) -> bytes:
-    """Records that follow one another, as they lie in the file; b'' if it lost any of them.
+def read_raw_record(path: Path, offset: int, length: int) -> bytes:
+    """A record as it lies in the file; b'' if the file lost it, or is gone.
 
-    Raises CollectionCorrupt if something else lies there.
+    Raises CollectionCorrupt unless the record is whole: its length, and its digest.
     """
-    numbers: tuple[Any, ...] = (offset, *lengths)  # as a stranger's database says
+    if data := _read_bytes(path, offset, length):
+        _parse_record(data, path, offset)
+    return data
+
+
+def read_record(path: Path, offset: int, length: int) -> tuple[dict[str, str], bytes]:
+    """The record's own headers and its block."""
+    return _parse_record(_read_bytes(path, offset, length), path, offset)
+
+
+def _read_bytes(path: Path, offset: int, length: int) -> bytes:
+    numbers: tuple[Any, ...] = (offset, length)  # as a stranger's database says
     if not all(isinstance(number, int) and number >= 0 for number in numbers):
         raise CollectionCorrupt(f"there can be no record at byte {offset!r} of {path}")
     try:
@@ -198,30 +209,27 @@ def read_raw_records(path: Path, offset: int, *lengths: int) -> bytes:
     except FileNotFoundError:
         return b""
     with os.fdopen(fd, "rb") as file:
-        if offset + sum(lengths) > os.fstat(fd).st_size:
+        if offset + length > os.fstat(fd).st_size:
             return b""
         file.seek(offset)
-        parts = [file.read(length) for length in lengths if length]
-    for part in parts:
-        if _unpack_member(part, 5, path, offset)[0] != b"WARC/":
-            raise CollectionCorrupt(f"{path} holds no record at byte {offset}")
-        offset += len(part)
-    return b"".join(parts)
+        return file.read(length)
 
 
-def read_record(path: Path, offset: int, length: int) -> tuple[dict[str, str], bytes]:
-    """The record's own headers and its block."""
-    data = read_raw_records(path, offset, length)
+def _parse_record(data: bytes, path: Path, offset: int) -> tuple[dict[str, str], bytes]:
     plain, whole = _unpack_member(data, _MAX_RECORD_BYTES, path, offset)
     head, mark, rest = plain.partition(b"\r\n\r\n")
+    version, *lines = head.decode("utf-8", "replace").split("\r\n")
     headers = {}
-    for line in head.decode("utf-8", "replace").split("\r\n")[1:]:
+    for line in lines:
         name, _, value = line.partition(":")
         headers[name] = value.strip()
-    size = headers.get("Content-Length", "")
-    if not (whole and mark and _CONTENT_LENGTH(size) and len(rest) == int(size) + 4):
+    size, block = headers.get("Content-Length", ""), rest[:-4]
+    whole = whole and bool(mark) and version.startswith("WARC/")
+    if not (whole and _CONTENT_LENGTH(size) and len(rest) == int(size) + 4):
         raise CollectionCorrupt(f"{path} holds no whole record at byte {offset}")
-    return headers, rest[:-4]
+    if headers.get("WARC-Block-Digest") not in (None, sha1_digest(block)):
+        raise CollectionCorrupt(f"{path} holds a record at byte {offset} that was changed")
+    return headers, block
 
 
 def _unpack_member(data: bytes, most: int, path: Path, offset: int) -> tuple[bytes, bool]:
@@ -495,7 +503,7 @@ class WarcArchive:
                 os.ftruncate(self._fd, self._committed)
 
     def _open_file(self) -> None:
-        self.shelf.folder.mkdir(exist_ok=True)
+        self.shelf.folder.mkdir(0o700, exist_ok=True)
         path = warc_path(self.shelf.folder, self._name)
         # A file that held something and is gone must not come back with a hole in it.
         new = self._committed == 0

@@ -12,10 +12,13 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from honeyguide.config.validation import check_within
+from honeyguide.models import untrusted
 from honeyguide.models.link_scores import explain_inheritance, inherited_scores
 from honeyguide.models.logistic import best_f1_threshold
 from honeyguide.models.page_model import choose_examples, has_both_kinds
+from honeyguide.models.prior_correction import PriorCorrection, fit_correction
 from honeyguide.text.ontology.lexicon import ConceptLexicon, concept_lexicon
+from honeyguide.text.vectors import Lexicon, fit_lexicon, page_text
 from honeyguide.types import Concept, Example, Link, Page, Reason, StrategyTraits, Verdict
 
 _SETTLED_PAGES = 30
@@ -40,6 +43,8 @@ class OntologyWeights:
         Whole names and synonyms count besides single words; not in the papers.
     hard_focus
         Links of irrelevant pages get 0, not the small score of their page.
+    adapts
+        True (ours): labels and own verdicts correct by all words what the ontology says of pages.
 
     Examples
     --------
@@ -70,14 +75,30 @@ class OntologyWeights:
     per_words: int = 0
     phrases: bool = False
     hard_focus: bool = False
+    adapts: bool = False
     heard: int = 0
     """Learned: how many pages θ rests on."""
+    label_words: Lexicon | None = None
+    correction: PriorCorrection | None = None
+    """Learned: what labels add to the ontology."""
 
     def __post_init__(self) -> None:
         check_within(self, "decay", 0, 1)
         check_within(self, "theta per_words heard")
+        if self.correction is not None:
+            untrusted.check_lengths(
+                "a saved generation", len(self.label_words or ()), len(self.correction.weights)
+            )
 
     def judge(self, page: Page) -> Verdict:
+        given = self._given_verdict(page)
+        if self.correction is None or self.label_words is None:
+            return given
+        values, places = self.label_words.to_rows((page_text(page),)).row()
+        return self.correction.correct_verdict(given, values, places, self.label_words.top_reasons)
+
+    def _given_verdict(self, page: Page) -> Verdict:
+        """By the ontology alone."""
         words = self._topic_lexicon()
         return words.verdict(words.count_page(page), self.decay, self.theta, self.per_words)
 
@@ -88,6 +109,17 @@ class OntologyWeights:
         return explain_inheritance(link, self.hard_focus)
 
     def learn(self, examples: Sequence[Example]) -> Self:
+        taught = self._learn_theta(examples)
+        return taught._learn_correction(examples) if self.adapts else taught
+
+    def _learn_correction(self, examples: Sequence[Example]) -> Self:
+        lessons = choose_examples(examples, 1000)
+        words, rows = fit_lexicon([page_text(e.page) for e in lessons], self.language)
+        given = [self._given_verdict(e.page).score for e in lessons]
+        found = fit_correction(lessons, rows, len(words), given)
+        return self if found is None else replace(self, correction=found, label_words=words)
+
+    def _learn_theta(self, examples: Sequence[Example]) -> Self:
         """θ anew, if people named pages of both kinds: own verdicts say where the line is, and
         not where it should be. With another θ the links of old pages and of new ones are worth
         different things, so it stays where it is once it rests on enough pages."""

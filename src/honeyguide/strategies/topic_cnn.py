@@ -21,13 +21,16 @@ from numpy.typing import NDArray
 from honeyguide.config.validation import check_within
 from honeyguide.errors import ConfigError, ModelError, suggest_name
 from honeyguide.models import categories as folder
+from honeyguide.models import untrusted
 from honeyguide.models.categories import AnyCategoryModel
 from honeyguide.models.deep.category_model import model_checksum
 from honeyguide.models.deep.training import Pupil, train_pupil
 from honeyguide.models.link_scores import describe_parents
 from honeyguide.models.page_model import choose_examples
+from honeyguide.models.prior_correction import PriorCorrection, fit_correction
 from honeyguide.text.relevance import Relevance, keyword_relevance
 from honeyguide.text.segments import TextTokenizer
+from honeyguide.text.vectors import Lexicon, fit_lexicon, page_text
 from honeyguide.types import UNKNOWN_SCORE, Example, Link, Page, Reason, StrategyTraits, Verdict
 
 Floats = NDArray[np.floating[Any]]
@@ -50,7 +53,8 @@ class TopicCnn:
     keywords, description, language
         The topic's words, and the language they are in.
     model
-        Folder of a model from ``honeyguide train``; without one, a network learns from labels.
+        Folder of a model from ``honeyguide train``, from which verdicts start. Without one, a
+        network learns from labels.
     categories
         The model's categories that the topic is about.
     encoder
@@ -63,14 +67,17 @@ class TopicCnn:
     parent_weight, link_weight
         Weight of the verdict on the page that a link stands on, and of the model's probability for
         the link's words (ours: the paper sorts links by backlinks, originality and key words).
+    adapts
+        True (ours): labels and own verdicts correct what the model says of pages. False, as in the
+        paper: it judges as it was trained.
     fewest
         Without a model: good pages, and bad ones, before a network is trained (ours).
     most, epochs, seed
         Without a model: pages that it is trained with, passes over them, seed of its first
         weights.
     neighbours
-        Without a model: outcomes of the links beside a link count with its pages, unless
-        ``learn.teacher`` is none (ours; links/parent_pages.py).
+        Where it adapts or has no model: outcomes of the links beside a link count with its pages,
+        unless ``learn.teacher`` is none (ours; links/parent_pages.py).
 
     Examples
     --------
@@ -104,6 +111,7 @@ class TopicCnn:
     threshold: float = 0.5
     parent_weight: float = 0.4
     link_weight: float = 0.6
+    adapts: bool = True
     fewest: int = 10
     most: int = 1_000
     epochs: int = 20
@@ -113,6 +121,9 @@ class TopicCnn:
     """Found out, not set: which model it is. A generation refers to it and has no copy."""
     pupil: Pupil | None = None
     """Learned, not set: the network trained from labels."""
+    label_words: Lexicon | None = None
+    correction: PriorCorrection | None = None
+    """Learned, not set: what labels add to the model."""
 
     def __post_init__(self) -> None:
         if self.model and not self.checksum:
@@ -121,11 +132,15 @@ class TopicCnn:
             _check_categories(opened.categories, self.categories)
         elif self.categories and not self.model:
             raise ConfigError("topic.categories are those of a model: add topic.model")
-        if self.model:
+        if self.model and not self.adapts:
             # It has learned: nobody need hear examples, in a process of their own.
             object.__setattr__(self, "traits", StrategyTraits())
         elif not self.neighbours:  # the class's traits are those of its defaults
             object.__setattr__(self, "traits", self.traits._replace(uses_neighbours=False))
+        if self.correction is not None:
+            untrusted.check_lengths(
+                "a saved generation", len(self.label_words or ()), len(self.correction.weights)
+            )
         if self.pupil is not None and self.pupil.categories != (_BAD, _GOOD):
             raise ModelError("a saved generation is damaged: its network knows other categories")
         if self.pupil is not None:
@@ -135,6 +150,14 @@ class TopicCnn:
         check_within(self, "fewest most epochs", 1)
 
     def judge(self, page: Page) -> Verdict:
+        given = self._given_verdict(page)
+        if self.correction is None or self.label_words is None:
+            return given
+        values, places = self.label_words.to_rows((page_text(page),)).row()
+        return self.correction.correct_verdict(given, values, places, self.label_words.top_reasons)
+
+    def _given_verdict(self, page: Page) -> Verdict:
+        """By the model alone."""
         model, topic = self._current_model(), self._topic_relevance()
         segments = _model_reading(model).page_segments(page) if model is not None else None
         if model is None or segments is None:
@@ -161,7 +184,8 @@ class TopicCnn:
     def explain(self, link: Link) -> tuple[Reason, ...]:
         if link.source is None:
             return (Reason("a seed", 1.0),)
-        on = f"on a page with verdict {link.parent:.2f}" if self.model else describe_parents(link)
+        single = self.traits.parent_score == "first"
+        on = f"on a page with verdict {link.parent:.2f}" if single else describe_parents(link)
         words = float(self._word_scores((link,))[0])
         if words != words:  # nobody can tell
             return (Reason(on, link.parent),)
@@ -172,9 +196,12 @@ class TopicCnn:
         return tuple(sorted(reasons, key=lambda reason: -reason.weight))
 
     def learn(self, examples: Sequence[Example]) -> Self:
-        """Without a model, a new network from all examples but mere visits; else nothing."""
-        if self.model:
+        """From all examples but mere visits: a correction of the model, or, without a model, a new
+        network."""
+        if self.model and not self.adapts:
             return self
+        if self.model:
+            return self._learn_correction(examples)
         reading = TextTokenizer(self.language)
         documents, labels = [], []
         for example in choose_examples(examples, self.most):
@@ -186,6 +213,13 @@ class TopicCnn:
         settings, kinds = asdict(reading), (_BAD, _GOOD)
         pupil = train_pupil(documents, labels, kinds, settings, epochs=self.epochs, seed=self.seed)
         return replace(self, pupil=pupil)
+
+    def _learn_correction(self, examples: Sequence[Example]) -> Self:
+        lessons = choose_examples(examples, self.most)
+        words, rows = fit_lexicon([page_text(e.page) for e in lessons], self.language)
+        given = [self._given_verdict(e.page).score for e in lessons]
+        found = fit_correction(lessons, rows, len(words), given)
+        return self if found is None else replace(self, correction=found, label_words=words)
 
     def _current_model(self) -> AnyCategoryModel | None:
         """Who judges: the model that was given, the network that was taught, or nobody yet."""

@@ -313,6 +313,14 @@ class UserUtility:
         )
         return replace(self, learned=learned)
 
+    def learn_links(self, examples: Sequence[Example]) -> Self:
+        """Υ alone: another strategy says what pages are worth, and Φ is not asked."""
+        taught = self.learn([replace(example, by="visit") for example in examples])
+        if taught is self:
+            return self
+        learned = replace(taught.learned, note=f"links of {taught.learned.visits} pages")
+        return replace(taught, learned=learned)
+
     def _learn_phi(self, labels: Sequence[Example]) -> tuple[Phi | None, str]:
         """Φ, or None and why."""
         target = np.array([min(1.0, max(0.0, label.target)) for label in labels])

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from honeyguide.api.report_page import REPORT_POLICY
 from honeyguide.config.loading import load_settings
 from honeyguide.errors import ConfigError, HoneyguideError
 from honeyguide.parse.sanitise import make_layout_safe
@@ -20,7 +21,7 @@ from honeyguide.store.labels import TopicSelection
 from honeyguide.store.store import Store, open_existing_store
 from honeyguide.store.visits import VisitRow
 from honeyguide.studio import routes, search_index
-from honeyguide.studio.routes import RequestContext, Route, StreamAnswer, copy_fields
+from honeyguide.studio.routes import RawAnswer, RequestContext, Route, StreamAnswer, copy_fields
 from honeyguide.studio.search_index import Indexer, SearchIndexProgress
 from honeyguide.url import url_fingerprint
 
@@ -349,8 +350,26 @@ def list_collections(context: RequestContext) -> list[CollectionItem]:
     return rows
 
 
+class ReportFormatQuery(msgspec.Struct, frozen=True):
+    format: Literal["json", "html", "md"] = "json"
+
+
+def collection_report(context: RequestContext, query: ReportFormatQuery) -> RawAnswer:
+    """Volume and precision over time, results to judge, what is left: the report of `honeyguide
+    report`."""
+    found = context.open_collection().report()
+    headers = {"Cache-Control": "no-store"}
+    if query.format == "json":
+        return RawAnswer(msgspec.json.encode(found.to_dict()), "application/json", headers)
+    if query.format == "md":
+        return RawAnswer(found.to_markdown().encode(), "text/markdown; charset=utf-8", headers)
+    page, kind = found.to_html().encode("utf-8", "replace"), "text/html; charset=utf-8"
+    return RawAnswer(page, kind, headers | {"Content-Security-Policy": f"{REPORT_POLICY}; sandbox"})
+
+
 ROUTES = (
     Route("GET", "/api/collections", list_collections),
+    Route("GET", "/api/c/{name}/report", collection_report),
     Route("GET", "/api/c/{name}/visits", list_visits),
     Route("GET", "/api/c/{name}/choices", filter_choices),
     Route("GET", "/api/c/{name}/export", export_selection),

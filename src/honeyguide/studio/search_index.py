@@ -312,6 +312,7 @@ def _connect_checked(path: Path) -> sqlite3.Connection:
         db.execute("PRAGMA cell_size_check = ON")
         found = db.execute(_SELECT_SCHEMA).fetchall()
         if not found:
+            path.chmod(0o600)
             _create_tables(db)
         version = db.execute("PRAGMA user_version").fetchone()
         if found and (found != _expected_schema() or version != (_VERSION,)):

@@ -177,8 +177,8 @@ class GuardedApp:
         asked = (scope["method"], scope["path"])
         sender = _with_safe_headers(send)
         refused = self._gate.refusal_of(*asked, query, headers)
-        if refused is None and not auth.is_public_path(*asked) and not _is_admitted(scope):
-            refused = auth.AuthRefusal(503, "too many connections")
+        if refused is None and not auth.is_public_path(*asked):
+            _admit_connection(scope)
         if refused is not None:
             answer = problem_response(refused.status, refused.why)
             if scope["path"] == "/":
@@ -217,10 +217,11 @@ class GuardedApp:
         return Response(body, media_type="application/json")
 
 
-def _is_admitted(scope: Scope) -> bool:
-    """Tell the server that this connection is one of ours; it says whether there is room."""
-    admit = scope.get("state", {}).get(ADMIT_KEY)
-    return admit is None or bool(admit())
+def _admit_connection(scope: Scope) -> None:
+    """Tell the server that this connection is one of ours."""
+    admit: Callable[[], None] | None = scope.get("state", {}).get(ADMIT_KEY)
+    if admit is not None:
+        admit()
 
 
 def _with_safe_headers(send: Send) -> Send:
@@ -246,8 +247,8 @@ def _with_safe_headers(send: Send) -> Send:
 # -- The server --
 
 _CONNECTIONS = 256
-"""At once, that have passed the gate; more are told 503. A browser opens six, and an open screen
-keeps one of them."""
+"""At once, that have passed the gate; of more, the one that asked for nothing for longest is cut.
+A browser opens six, and an open screen keeps one of them for events; it connects again then."""
 _STRANGERS = 256
 """At once, that have not: of more, the oldest is cut. To refuse the newest instead would let
 anybody shut the studio with idle connections."""
@@ -264,7 +265,8 @@ class BoundedHttpProtocol(H11Protocol):
     least patience with those whom the gate does not know."""
 
     admitted = False
-    began = 0.0
+    began = asked = 0.0
+    """When it was opened, and when its last request came."""
     _head: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -280,17 +282,16 @@ class BoundedHttpProtocol(H11Protocol):
         super().handle_events()
         if self.cycle is not before:
             self._stop_head_timer()
+            self.asked = self.loop.time()
             # The application starts in the loop's next turn, and finds it.
             self.scope.setdefault("state", {})[ADMIT_KEY] = self.admit
 
-    def admit(self) -> bool:
-        """The gate let it pass; False: there is no room."""
-        if (
-            not self.admitted
-            and sum(one.admitted for one in self._all_connections()) < _CONNECTIONS
-        ):
-            self.admitted = True
-        return self.admitted
+    def admit(self) -> None:
+        """The gate let it pass: another makes room for it."""
+        known = [one for one in self._all_connections() if one.admitted]
+        if not self.admitted and len(known) >= _CONNECTIONS:
+            min(known, key=lambda one: one.asked).cut_connection()
+        self.admitted = True
 
     def cut_connection(self) -> None:
         """At once, and make room at once."""

@@ -264,7 +264,7 @@ def html_report(card: Mapping[str, Any], figures: Mapping[str, ModelFigures]) ->
 
 def card_text(card: Mapping[str, Any], found: ModelFigures | None) -> str:
     """The model card as Markdown."""
-    out = [f"# {_escape_markdown(card['name'])}", "", _card_summary(card), "", "## What it is", ""]
+    out = [f"# {escape_markdown(card['name'])}", "", _card_summary(card), "", "## What it is", ""]
     out += _markdown_rows(
         {
             "kind": card["kind"],
@@ -279,8 +279,8 @@ def card_text(card: Mapping[str, Any], found: ModelFigures | None) -> str:
     out.append(f"| command | {_markdown_code(card['command'])} |")
     out += ["", "## Training data", ""]
     out += _markdown_rows({"source": card["source"], "documents": sum(card["categories"].values())})
-    out += ["", *_markdown_table(("category", "documents"), card["categories"].items())]
-    out += ["", *(f"- {_escape_markdown(note)}" for note in card["notes"])]
+    out += ["", *markdown_table(("category", "documents"), card["categories"].items())]
+    out += ["", *(f"- {escape_markdown(note)}" for note in card["notes"])]
     out += ["", "## Evaluation", ""]
     if found is None:
         out.append("Not measured: no cross-validation was made.")
@@ -290,12 +290,12 @@ def card_text(card: Mapping[str, Any], found: ModelFigures | None) -> str:
             f"(deviation over folds {found.deviation:.4f}), macro-F1 {found.macro_f1:.4f}, "
             f"calibration error {found.calibration_error:.4f}. Pictures: [report](report.html).",
             "",
-            *_markdown_table(_CATEGORY_COLUMNS, _category_rows(found)),
+            *markdown_table(_CATEGORY_COLUMNS, _category_rows(found)),
         ]
     if test := card.get("test"):
         out += [
             "",
-            f"On {test['documents']} documents of {_escape_markdown(test['source'])}, which were "
+            f"On {test['documents']} documents of {escape_markdown(test['source'])}, which were "
             f"no part of the training: accuracy {test['accuracy']:.4f}, macro precision "
             f"{test['macro_precision']:.4f}, macro recall {test['macro_recall']:.4f}, macro-F1 "
             f"{test['macro_f1']:.4f}.",
@@ -335,8 +335,8 @@ def _html_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return f"<table><tr>{head}</tr>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
 
 
-def _markdown_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
-    lines = (f"| {' | '.join(map(_escape_markdown, row))} |" for row in rows)
+def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+    lines = (f"| {' | '.join(map(escape_markdown, row))} |" for row in rows)
     return [f"| {' | '.join(columns)} |", "|---" + "|--:" * (len(columns) - 1) + "|", *lines]
 
 
@@ -345,11 +345,11 @@ def _notes_list(notes: Sequence[str]) -> str:
 
 
 def _markdown_rows(values: Mapping[str, object]) -> list[str]:
-    rows = (f"| {key} | {_escape_markdown(value)} |" for key, value in values.items())
+    rows = (f"| {key} | {escape_markdown(value)} |" for key, value in values.items())
     return ["| | |", "|---|---|", *rows]
 
 
-def _escape_markdown(value: object) -> str:
+def escape_markdown(value: object) -> str:
     """Markdown that shows exactly these letters: names from a stranger's file must not add tables,
     pictures, addresses or tags."""
     marked = _MARKUP.sub(r"\\\g<0>", escape(visible_text(str(value)), quote=False))
@@ -359,4 +359,4 @@ def _escape_markdown(value: object) -> str:
 def _markdown_code(value: object) -> str:
     """Text as code, unless it contains characters that end the code."""
     text = visible_text(str(value))
-    return _escape_markdown(text) if not text or set(text) & set("`\\|") else f"`{text}`"
+    return escape_markdown(text) if not text or set(text) & set("`\\|") else f"`{text}`"

@@ -8,18 +8,12 @@ two find the same.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from typing import Any, NamedTuple
 
 from honeyguide.api.chart import svg_chart
-from honeyguide.lab.metrics import (
-    BootstrapEstimate,
-    ComparedDocument,
-    SharedCounts,
-    bootstrap_mean,
-    compare_documents,
-    to_document,
-)
+from honeyguide.lab.metrics import BootstrapEstimate, bootstrap_mean
+from honeyguide.lab.overlap import ComparedDocument, SharedCounts, compare_documents, to_document
 from honeyguide.lab.studies.study import JobOutcome, StudyTable, by_topic, relative_gain
 from honeyguide.lab.studies.topic_pages import (
     StudyDraw,
@@ -31,6 +25,7 @@ from honeyguide.lab.studies.topic_pages import (
     study_settings,
 )
 from honeyguide.lab.trials import WebSpec, open_web
+from honeyguide.store.volumes import CrawlVolume, cumulative_volumes
 
 TITLE = "Xu, Yoon & Tourassi 2014: two-tier utility learner"
 ABOUT = """\
@@ -92,29 +87,6 @@ class VolumeResult(NamedTuple):
     """It is relevant; None: nobody knows."""
 
 
-class CrawlVolume(NamedTuple):
-    """What one part of a crawl brought in."""
-
-    until: float
-    """The visit with which that part of the crawl ends."""
-    raw: int
-    gross: int
-    judged: int
-    """Gross results of which the truth is known."""
-    confirmed: int
-    """Judged results that are relevant."""
-
-    @property
-    def precision(self) -> float | None:
-        """Confirmed ÷ judged; None: nothing was judged."""
-        return self.confirmed / self.judged if self.judged else None
-
-    @property
-    def net(self) -> float:
-        """Gross volume × precision: exact where every result was judged."""
-        return self.gross * (self.precision or 0.0)
-
-
 def sample_judged(found: Iterable[VolumeResult], every: int = 50) -> list[VolumeResult]:
     """The same results, judged only at one of every so many that the crawler calls relevant."""
     kept, count = [], 0
@@ -136,15 +108,9 @@ def volumes_per_part(found: Sequence[VolumeResult], budget: float) -> list[Crawl
     return [CrawlVolume((n + 1) * budget / PARTS, *counts) for n, counts in enumerate(sums)]
 
 
-def cumulative_volumes(volumes: Iterable[CrawlVolume]) -> list[CrawlVolume]:
-    """Volumes since the beginning, from those of each span."""
-    total = CrawlVolume(0.0, 0, 0, 0, 0)
-    kept = []
-    for volume in volumes:
-        sums = [a + b for a, b in zip(total[1:], volume[1:], strict=True)]
-        total = CrawlVolume(volume.until, *map(int, sums))
-        kept.append(total)
-    return kept
+def net_volume(volume: CrawlVolume) -> float:
+    """Gross volume × precision: exact where every result was judged."""
+    return volume.gross * (volume.precision or 0.0)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -268,7 +234,7 @@ def draw_pictures(outcomes: Sequence[JobOutcome]) -> dict[str, str]:
         kind = "few" if halved else "many"
         volumes = {name: cumulative_volumes(_pooled_volumes(some, name)) for name in CRAWLERS}
         net = {
-            name: [(one.until, one.net / len(some)) for one in each]
+            name: [(one.until, net_volume(one) / len(some)) for one in each]
             for name, each in volumes.items()
         }
         exact = {
@@ -293,7 +259,7 @@ def _pooled_volumes(
     judged = ((sample_judged(_results_of(o, name), one_in), o["budget"]) for o in outcomes)
     parts = zip(*(volumes_per_part(found, budget) for found, budget in judged), strict=True)
     return [
-        CrawlVolume(part[0].until, *(sum(v[n] for v in part) for n in range(1, 5)))
+        CrawlVolume(part[0].until, *map(sum, zip(*(astuple(v)[1:] for v in part), strict=True)))
         for part in parts
     ]
 
@@ -371,7 +337,7 @@ def _time_table(name: str, outcomes: Sequence[JobOutcome]) -> StudyTable:
         parts = _pooled_volumes(outcomes, crawler)
         cells = []
         for now, so_far in zip(parts, cumulative_volumes(parts), strict=True):
-            volumes = (f"{n / len(outcomes):.0f}" for n in (now.raw, now.gross, now.net))
+            volumes = (f"{n / len(outcomes):.0f}" for n in (now.raw, now.gross, net_volume(now)))
             precision = (_format_precision(v) for v in (now, so_far))
             cells.append(f"{' / '.join(volumes)}; {', '.join(precision)}")
         rows.append((crawler, *cells))
