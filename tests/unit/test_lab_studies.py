@@ -21,6 +21,7 @@ from honeyguide.errors import ConfigError
 from honeyguide.lab.simulate import simulate_crawl
 from honeyguide.lab.studies import (
     hyperlink_selection,
+    link_contexts,
     ontology_harvest,
     utility_volumes,
 )
@@ -183,15 +184,15 @@ def test_a_topic_that_changes_is_learned_anew(selection: dict[str, Any]) -> None
 def test_all_links_to_a_page_are_read_and_no_page_twice(web: WebSpec) -> None:
     drawn = hyperlink_selection.draw_pages(LinkSelectionJob(web, TOPIC, 0))
     some = drawn.test[:5]
-    reader = hyperlink_selection._PageReader(web)
-    places = hyperlink_selection._places_of(reader, some, drawn.sides[1])
+    reader = link_contexts.StudyPageReader(web)
+    places = link_contexts.find_link_places(reader, some, drawn.sides[1])
     for seen in some:
         of_it = places[seen.link.url]
         assert of_it[0].link == seen.link
         assert len({link.source for link, _ in of_it}) == len(of_it)
         assert all(without_scheme(link.source or "") in drawn.sides[1] for link, _ in of_it)
-        wide = hyperlink_selection._link_words(seen.link, of_it, frozenset({"wide"}))
-        narrow = hyperlink_selection._link_words(seen.link, of_it, frozenset())
+        wide = link_contexts.read_link_words(seen.link, of_it, frozenset({"wide"}))
+        narrow = link_contexts.read_link_words(seen.link, of_it, frozenset())
         assert wide.startswith(narrow)
         assert len(wide) > len(narrow)
 

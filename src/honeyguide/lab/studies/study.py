@@ -91,7 +91,7 @@ class StudyReport:
     def to_json(self) -> dict[str, Any]:
         return {"title": self.title, "tables": [table._asdict() for table in self.tables]}
 
-    def write(self, folder: Path) -> None:
+    def write_files(self, folder: Path) -> None:
         """report.md, summary.json and the pictures."""
         for name, picture in self.pictures.items():
             (folder / f"{name}.svg").write_text(picture, "utf-8")
@@ -124,7 +124,7 @@ def run_study(
         tuple(study.result_tables(outcomes)),
         study.draw_pictures(outcomes),
     )
-    report.write(folder)
+    report.write_files(folder)
     return report
 
 

@@ -84,7 +84,7 @@ def run_job(job: ThreadJob) -> JobOutcome:
     rounds = []
     with tempfile.TemporaryDirectory(prefix="honeyguide-lab-") as folder:
         base = Path(folder) / "base"
-        with _server(job, frozenset()) as address:
+        with _edited_server(job, frozenset()) as address:
             made = create(
                 base,
                 seeds=[f"http://{keys[0]}"],
@@ -96,7 +96,7 @@ def run_job(job: ThreadJob) -> JobOutcome:
             )
             made.watch_list.add(*(f"http://{key}" for key in keys))
             made.watch(once=True, progress=False)
-        with _server(job, edited) as address:
+        with _edited_server(job, edited) as address:
             for number in range(job.rounds):
                 folder_now = Path(folder) / str(number)
                 shutil.copytree(base, folder_now)
@@ -172,11 +172,11 @@ def _page_keys(web: WebSpec, pages: int) -> list[str]:
 
 
 @contextmanager
-def _server(job: ThreadJob, edited: frozenset[str]) -> Iterator[str]:
+def _edited_server(job: ThreadJob, edited: frozenset[str]) -> Iterator[str]:
     """Its address while the block lasts."""
     context = multiprocessing.get_context("spawn")
     near, far = context.Pipe()
-    process = context.Process(target=_serve, args=(job, edited, far), daemon=True)
+    process = context.Process(target=_run_server, args=(job, edited, far), daemon=True)
     process.start()
     far.close()
     try:
@@ -189,10 +189,10 @@ def _server(job: ThreadJob, edited: frozenset[str]) -> Iterator[str]:
         process.join()
 
 
-def _serve(job: ThreadJob, edited: frozenset[str], parent: Connection) -> None:
+def _run_server(job: ThreadJob, edited: frozenset[str], parent: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
 
-    async def serve() -> None:
+    async def serve_pages() -> None:
         web, serving = open_web(job.web).responder.web, ServingOptions(latency_s=job.latency_s)
         async with LabServer(web, serving=replace(serving, robots="")) as server:
             desk = EditedResponder(web, server.desk.serving)
@@ -203,7 +203,7 @@ def _serve(job: ThreadJob, edited: frozenset[str], parent: Connection) -> None:
             parent.send(server.address)
             await asyncio.to_thread(parent.poll, None)  # ends with the parent
 
-    asyncio.run(serve())
+    asyncio.run(serve_pages())
 
 
 # --------------------------------------------------------------------------------------------------
@@ -219,7 +219,8 @@ def draw_pictures(outcomes: Sequence[JobOutcome]) -> dict[str, str]:
     """Effective time over N, with the best M (and K)."""
     curves = {
         f"configuration {which}": [
-            (float(n), _effective(best)) for n, best in _best_by_fetchers(outcomes, which).items()
+            (float(n), _mean_effective(best))
+            for n, best in _best_by_fetchers(outcomes, which).items()
         ]
         for which in ("2", "3")
     }
@@ -227,7 +228,7 @@ def draw_pictures(outcomes: Sequence[JobOutcome]) -> dict[str, str]:
     return {"effective-time": picture} if any(curves.values()) else {}
 
 
-def _effective(outcome: JobOutcome) -> float:
+def _mean_effective(outcome: JobOutcome) -> float:
     return float(mean(one["effective_ms"] for one in outcome["rounds"]))
 
 
@@ -241,7 +242,7 @@ def _best_by_fetchers(outcomes: Sequence[JobOutcome], which: str) -> dict[int, J
     for one in outcomes:
         if one["configuration"] == which:
             n = one["threads"][0]
-            best[n] = min(best.get(n, one), one, key=_effective)
+            best[n] = min(best.get(n, one), one, key=_mean_effective)
     return dict(sorted(best.items()))
 
 
@@ -250,10 +251,10 @@ def _configuration_table(outcomes: Sequence[JobOutcome]) -> StudyTable:
     best: dict[str, JobOutcome] = {}
     for one in outcomes:
         which = one["configuration"]
-        best[which] = min(best.get(which, one), one, key=_effective)
+        best[which] = min(best.get(which, one), one, key=_mean_effective)
     rows = []
     for which, one in best.items():
-        less = 1 - _effective(one) / _effective(best["1"])
+        less = 1 - _mean_effective(one) / _mean_effective(best["1"])
         rows.append(
             (
                 which,
@@ -282,13 +283,13 @@ def _sweep_table(outcomes: Sequence[JobOutcome]) -> StudyTable:
     rows = []
     for n in two:
         _, m, k = two[n]["threads"]
-        less = 1 - _effective(three[n]) / _effective(two[n])
+        less = 1 - _mean_effective(three[n]) / _mean_effective(two[n])
         rows.append(
             (str(n), f"{m}, {k}", _tell_effective(two[n]), str(three[n]["threads"][1]),
              _tell_effective(three[n]), f"{less:.2%}")
         )  # fmt: skip
     equal = sum(one["threads"][1] == one["threads"][2] for one in two.values())
-    faster = sum(_effective(three[n]) < _effective(two[n]) for n in two)
+    faster = sum(_mean_effective(three[n]) < _mean_effective(two[n]) for n in two)
     note = (
         f"The best M was the best K for {equal} of {len(two)} N (paper: 73 %), and configuration 3 "
         f"was faster for {faster} of them (paper: 96 %; 0.17 % less time over all N)."
