@@ -90,7 +90,7 @@ LINK_TOPICS := Science.Biology.Birds Science.Chemistry Science.Physics Design_an
 UTILITY_TOPICS := Science.Biology.Health_and_medicine Science.Physics
 bench-papers: $(READY) ## the founding papers' experiments: make bench-papers FOLDER=… (half an hour)
 	@test -n "$(FOLDER)" || { echo "where are the recorded webs? make bench-papers FOLDER=…"; exit 2; }
-	@$(BIN)/honeyguide lab study 000 "$(FOLDER)/$(SCHOOLS)" $(CLOSED) $(addprefix -t ,$(LINK_TOPICS)) --draws 5 --out bench/results/study-000
+	@$(BIN)/honeyguide lab study 000 "$(FOLDER)/$(SCHOOLS)" $(CLOSED) $(addprefix -t ,$(LINK_TOPICS)) --draws 2 --out bench/results/study-000
 	@$(BIN)/honeyguide lab study 004 "$(FOLDER)/$(SCHOOLS)" $(CLOSED) $(addprefix -t ,$(UTILITY_TOPICS)) --seeds 10 --good 40 --bad 260 -n 300 --out bench/results/study-004
 
 bench-biology: $(READY) ## the network over an ontology beside keywords: make bench-biology FOLDER=… (a quarter of an hour)
