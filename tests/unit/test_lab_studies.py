@@ -6,7 +6,7 @@ import gzip
 import json
 import math
 import random
-from dataclasses import replace
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from honeyguide.errors import ConfigError
 from honeyguide.lab.simulate import simulate_crawl
 from honeyguide.lab.studies import (
     hyperlink_selection,
+    link_contexts,
     ontology_harvest,
     utility_volumes,
 )
@@ -43,13 +44,14 @@ from honeyguide.lab.studies.utility_volumes import (
     PARTS,
     UtilityJob,
     VolumeResult,
-    cumulative_volumes,
+    net_volume,
     sample_judged,
     volumes_per_part,
 )
 from honeyguide.lab.trials import WebSpec, open_web
 from honeyguide.lab.web import without_scheme
 from honeyguide.store.store import Store
+from honeyguide.store.volumes import cumulative_volumes
 from honeyguide.types import Label, Url
 
 TOPIC = "backup-and-replication"
@@ -182,15 +184,15 @@ def test_a_topic_that_changes_is_learned_anew(selection: dict[str, Any]) -> None
 def test_all_links_to_a_page_are_read_and_no_page_twice(web: WebSpec) -> None:
     drawn = hyperlink_selection.draw_pages(LinkSelectionJob(web, TOPIC, 0))
     some = drawn.test[:5]
-    reader = hyperlink_selection._PageReader(web)
-    places = hyperlink_selection._places_of(reader, some, drawn.sides[1])
+    reader = link_contexts.StudyPageReader(web)
+    places = link_contexts.find_link_places(reader, some, drawn.sides[1])
     for seen in some:
         of_it = places[seen.link.url]
         assert of_it[0].link == seen.link
         assert len({link.source for link, _ in of_it}) == len(of_it)
         assert all(without_scheme(link.source or "") in drawn.sides[1] for link, _ in of_it)
-        wide = hyperlink_selection._link_words(seen.link, of_it, frozenset({"wide"}))
-        narrow = hyperlink_selection._link_words(seen.link, of_it, frozenset())
+        wide = link_contexts.read_link_words(seen.link, of_it, frozenset({"wide"}))
+        narrow = link_contexts.read_link_words(seen.link, of_it, frozenset())
         assert wide.startswith(narrow)
         assert len(wide) > len(narrow)
 
@@ -253,7 +255,7 @@ def test_volumes_part_by_part() -> None:
         VolumeResult(140, True, True),
     ]
     parts = volumes_per_part(found, 100)
-    assert [tuple(part) for part in parts] == [
+    assert [astuple(part) for part in parts] == [
         (20, 2, 1, 1, 1),
         (40, 1, 1, 1, 0),
         (60, 0, 0, 0, 0),
@@ -262,7 +264,9 @@ def test_volumes_part_by_part() -> None:
     ]
     assert [part.precision for part in parts] == [1.0, 0.0, None, None, 1.0]
     so_far = cumulative_volumes(parts)
-    assert so_far[-1].net == pytest.approx(4 * 2 / 3), "two of three judged results are relevant"
+    assert net_volume(so_far[-1]) == pytest.approx(4 * 2 / 3), (
+        "two of three judged results are relevant"
+    )
 
 
 def test_one_of_every_so_many_results_is_judged() -> None:
@@ -289,7 +293,7 @@ def test_net_is_never_more_than_gross_nor_gross_than_raw(
     assert len(parts) == PARTS
     for volume in (*parts, *so_far):
         assert volume.raw >= volume.gross >= volume.judged >= volume.confirmed >= 0
-        assert volume.gross >= volume.net >= 0
+        assert volume.gross >= net_volume(volume) >= 0
     assert so_far[-1].raw == len(found)
 
 

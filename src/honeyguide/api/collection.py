@@ -388,6 +388,7 @@ class Collection:
 
         The columns of a frame are those of an export.
         """
+        from honeyguide.api.explain import word_rows
         from honeyguide.store.export import EXPORT_COLUMNS, export_rows
 
         def read_rows() -> Iterator[VisitRow]:
@@ -398,6 +399,7 @@ class Collection:
             with self._open_settled() as store:
                 rows = store.visits.iter_visits(relevant=relevant, page=True)
                 topics = self._selected_topics(store.threshold)
+                rows = map(word_rows(store, self.settings), rows)
                 for row in export_rows(store, rows, text=text, topics=topics):
                     yield row | {"at": datetime.fromisoformat(row["at"]) if row["at"] else None}
 
@@ -476,13 +478,19 @@ class Collection:
 
         return advice_.find_advice(self.folder, self.settings, saved=saved)
 
-    def accept_advice(self, advice: Advice) -> None:
-        """Write into topic.toml what this advice changes; it counts from the next crawl on."""
+    def accept_advice(self, advice: Advice, *, wanted: bool | Sequence[bool] = True) -> None:
+        """Write into topic.toml what this advice changes; it counts from the next crawl on. Where
+        it is a question, its pages, all or one by one, are labelled as ``wanted`` or not, which
+        counts at once; the file is changed if most are wanted."""
         from honeyguide.api import advice as advice_
 
-        written = load_settings(self.folder / "topic.toml")
-        advice_.accept_advice(self.folder, written, advice.proposal)
-        self.settings = load_settings(self.folder / "topic.toml")
+        each = [wanted] * len(advice.pages) if isinstance(wanted, bool) else wanted
+        if not advice.question or (advice.changes and 2 * sum(each) > len(advice.pages)):
+            written = load_settings(self.folder / "topic.toml")
+            advice_.accept_advice(self.folder, written, advice.proposal)
+            self.settings = load_settings(self.folder / "topic.toml")
+        if advice.question:
+            self.label_all(zip(advice.pages, map(float, each), strict=False))
 
     @overload
     def labels(self) -> ResultTable[Label]: ...
@@ -585,6 +593,7 @@ class Collection:
         in this one, or in ``all``; also where it is not among ``topic.language``. ``keep``: as
         strict as this, instead of ``topic.keep``.
         """
+        from honeyguide.api.explain import word_rows
         from honeyguide.store.export import export_collection
 
         several.resolve_topic(self.settings, topic)
@@ -609,6 +618,7 @@ class Collection:
                 topics=self._selected_topics(cut or store.threshold, topic),
                 language=language,
                 cut=cut,
+                reword=word_rows(store, self.settings),
             )
 
     export_async = async_twin(export)

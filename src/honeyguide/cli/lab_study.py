@@ -95,8 +95,8 @@ def study_hyperlink_selection(
     if split is not None and not split.is_file():
         raise ConfigError(f"--split: there is no file {split}")
     spec = _web_spec(web, labels, out, disallow, robots, strip, closed)
-    topics = _topics(topic, web, labels, DEMO_TOPICS)
-    percent = tuple(_numbers(stages, "--stages"))
+    topics = _choose_topics(topic, web, labels, DEMO_TOPICS)
+    percent = tuple(_parse_numbers(stages, "--stages"))
     if list(percent) != sorted({*percent}) or not 0 < percent[0] <= percent[-1] <= 100:
         raise ConfigError(f"--stages must grow and end at 100 at most, like 80/90/100: {stages!r}")
     following = [then] * len(topics) if then else [*topics[1:], *topics[:1]]
@@ -106,15 +106,15 @@ def study_hyperlink_selection(
             name,
             draw,
             "" if other == name else other,
-            _pair(train, "--train"),
-            _pair(test, "--test"),
+            _parse_pair(train, "--train"),
+            _parse_pair(test, "--test"),
             percent,
             str(split or ""),
         )
         for draw in range(draws)
         for name, other in zip(topics, following, strict=True)
     ]
-    _show("000", jobs, out, workers, as_json)
+    _show_study("000", jobs, out, workers, as_json)
 
 
 @app.command("001", cls=CliCommand)
@@ -158,7 +158,7 @@ def study_ontology_harvest(
     if web and not ontology:
         raise ConfigError("which ontology? Name a file with --ontology, its concept with --concept")
     spec = _web_spec(web, labels, out, disallow, robots, strip, closed)
-    names = tuple(_topics(topic, web, labels, DEMO.labels))
+    names = tuple(_choose_topics(topic, web, labels, DEMO.labels))
     start = _seed_urls(seed)
     chosen = OntologyTopic(
         concept or DEMO.name,
@@ -172,7 +172,56 @@ def study_ontology_harvest(
         start,
     )
     jobs = [OntologyJob(spec, chosen, draw) for draw in range(draws)]
-    _show("001", jobs, out, workers, as_json)
+    _show_study("001", jobs, out, workers, as_json)
+
+
+@app.command("002", cls=CliCommand)
+def study_thread_sweep(
+    web: SourcesArgument = None,
+    made: str = option(
+        "--made PLAN", "A synthetic web instead, such as seed=7,pages=500,hosts=100.", ""
+    ),
+    pages: int = option("--pages N", "Most pages to watch.", 100, min=10),
+    fetchers: str = option("--fetchers N/N/…", "Numbers of threads that crawl (N).", "8/32/78"),
+    comparers: str = option(
+        "--comparers M/M/…",
+        "Of threads that bring and compare (M, K): at most N/4 and 15.",
+        "1/2/6/11",
+    ),
+    rounds: int = option("--rounds N", "Rounds of each.", 5, min=1),
+    latency: float = option("--latency S", "Seconds until the server answers.", 0.05, min=0),
+    out: OutOption = Path("study-002"),
+    as_json: JsonOption = False,
+) -> None:
+    """Meegahapola et al.: how many threads, and which configuration, watch pages fastest?
+
+    A local server answers; a tenth of its pages changes. Hosts are asked by one at a time, so a
+    web of few hosts keeps few threads busy.
+
+    Examples:
+
+    `honeyguide lab study 002`
+
+    `honeyguide lab study 002 --made seed=7,pages=6540,hosts=300 --pages 6540 --latency 0.9`
+    """
+    from honeyguide.lab.studies.thread_sweep import DEMO_PLAN, plan_jobs
+    from honeyguide.lab.trials import WebSpec
+
+    if web and made:
+        raise ConfigError("give a web or --made, not both")
+    chosen = made or DEMO_PLAN
+    spec = (
+        _web_spec(web, None, out, None, None, None, False) if web else WebSpec(chosen, made=chosen)
+    )
+    crawling, comparing = (
+        _parse_numbers(fetchers, "--fetchers"),
+        _parse_numbers(comparers, "--comparers"),
+    )
+    if min(*crawling, *comparing) < 1:
+        raise ConfigError("--fetchers and --comparers count threads, from 1 on")
+    jobs = plan_jobs(spec, pages, crawling, comparing, rounds, latency)
+    # One after another: they are timed.
+    _show_study("002", jobs, out, 1, as_json)
 
 
 @app.command("003", cls=CliCommand)
@@ -230,7 +279,7 @@ def study_category_transfer(
         epochs=epochs,
         most=most,
     )
-    _show("003", jobs, out, workers, as_json)
+    _show_study("003", jobs, out, workers, as_json)
 
 
 @app.command("004", cls=CliCommand)
@@ -270,10 +319,10 @@ def study_utility_volumes(
     jobs = [
         UtilityJob(spec, name, draw, budget, seeds, good, bad, halved, start)
         for draw in range(draws)
-        for name in _topics(topic, web, labels, DEMO_TOPICS)
+        for name in _choose_topics(topic, web, labels, DEMO_TOPICS)
         for halved in (False, True)
     ]
-    _show("004", jobs, out, workers, as_json)
+    _show_study("004", jobs, out, workers, as_json)
 
 
 def _seed_urls(named: Sequence[str] | None) -> tuple[str, ...]:
@@ -314,7 +363,7 @@ def _read_labels(file: Path) -> dict[str, str]:
     return found
 
 
-def _topics(
+def _choose_topics(
     named: Sequence[str] | None,
     sources: Sequence[Path] | None,
     labels: Path | None,
@@ -331,21 +380,21 @@ def _topics(
     raise ConfigError("which topic? Name a label of the web's pages with --topic")
 
 
-def _numbers(text: str, name: str) -> list[int]:
+def _parse_numbers(text: str, name: str) -> list[int]:
     parts = text.split("/")
     if not all(part.isdecimal() and len(part) < 7 for part in parts):
         raise ConfigError(f"{name} must be whole numbers like 80/58, not {text!r}")
     return [int(part) for part in parts]
 
 
-def _pair(text: str, name: str) -> tuple[int, int]:
-    numbers = _numbers(text, name)
+def _parse_pair(text: str, name: str) -> tuple[int, int]:
+    numbers = _parse_numbers(text, name)
     if len(numbers) != 2 or min(numbers) < 1:
         raise ConfigError(f"{name} must be two numbers like 80/58, not {text!r}")
     return numbers[0], numbers[1]
 
 
-def _show(paper: str, jobs: Sequence[Any], out: Path, workers: int, as_json: bool) -> None:
+def _show_study(paper: str, jobs: Sequence[Any], out: Path, workers: int, as_json: bool) -> None:
     """Run the study with a bar, and print its tables."""
     from honeyguide.lab.studies.study import run_study
 

@@ -114,7 +114,7 @@ _COMMENT_AT = 30
 
 _TOPICS_SAMPLE = """
 # Further topics of the same crawl have a table each, with a name and the keys of [topic], but for
-# seeds, language, keyword_language, keep and threshold:
+# seeds, language, keyword_language, normalise, keep and threshold:
 #     [[topics]]
 #     name="bats"
 #     keywords=["bat", "echolocation"]

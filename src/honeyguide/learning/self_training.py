@@ -17,8 +17,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from honeyguide.language_codes import RAW_SUFFIX
 from honeyguide.learning.teachers import AutomaticTeacher
-from honeyguide.text.language import split_words, stop_words
+from honeyguide.text.language import language_of
 from honeyguide.text.normalise import is_too_short
 from honeyguide.types import Example, Page
 from honeyguide.url import domain_of, host_of
@@ -130,6 +131,6 @@ def sample_negatives(
 
 def _content_words(page: Page) -> list[str]:
     language = page.detected_language or page.language[:2] or "en"
-    stops = stop_words(language)
-    words = split_words(f"{page.title} {page.text[:_TEXT_CHARS]}", language)
-    return [word for word in words if word not in stops and not is_too_short(word)]
+    reader = language_of(f"{language}{RAW_SUFFIX}")
+    words = reader.words(f"{page.title} {page.text[:_TEXT_CHARS]}")
+    return [word for word in words if word not in reader.stop_words and not is_too_short(word)]

@@ -420,7 +420,7 @@ def build_composer(settings: Settings, least: int = 2) -> QueryComposer:
     stated = [one.topic for one in topics.settings_per_topic(settings)]
     keywords = [word for topic in stated for word in topic.keywords]
     description = " ".join(topic.description for topic in stated if topic.description)
-    return QueryComposer(settings.topic.keyword_language, keywords, description, least)
+    return QueryComposer(settings.topic.word_language, keywords, description, least)
 
 
 def restore_query_bandit(store: Store, pulls: QueryBandit) -> None:

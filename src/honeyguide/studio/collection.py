@@ -11,8 +11,10 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from honeyguide.api.explain import word_rows
 from honeyguide.api.report_page import REPORT_POLICY
 from honeyguide.config.loading import load_settings
+from honeyguide.config.settings import Settings
 from honeyguide.errors import ConfigError, HoneyguideError
 from honeyguide.parse.sanitise import make_layout_safe
 from honeyguide.store.database import to_int64
@@ -177,6 +179,7 @@ def export_selection(context: RequestContext, query: ExportQuery) -> StreamAnswe
         context.shared_for(Indexer).path,
         query,
         topics if collection.topics else None,
+        collection.settings,
     )
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", collection.name).strip("-.") or "pages"
     media = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
@@ -264,10 +267,14 @@ def _find_snippet(text: str, words: str) -> tuple[str, list[tuple[int, int]]]:
 
 
 def _export_chunks(
-    folder: Path, path: Path, query: ExportQuery, topics: TopicSelection | None
+    folder: Path,
+    path: Path,
+    query: ExportQuery,
+    topics: TopicSelection | None,
+    settings: Settings,
 ) -> Iterator[bytes]:
     with Store.open(folder, "read") as store, search_index.SearchIndex(path) as index:
-        rows = _selected_visits(store, index, query)
+        rows = map(word_rows(store, settings), _selected_visits(store, index, query))
         yield from stream_export(store, rows, query.format, text=query.text, topics=topics)
 
 

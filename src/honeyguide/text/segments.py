@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from honeyguide.errors import ModelError
-from honeyguide.text.language import MAX_WORD_CHARS, BoundedMemo, language_of
+from honeyguide.language_codes import RAW_SUFFIX
+from honeyguide.text.language import MAX_WORD_CHARS, BoundedMemo, Language, language_of
 from honeyguide.types import Link, Page
 
 if TYPE_CHECKING:
@@ -134,7 +135,12 @@ class TextTokenizer:
     def _split_words(self) -> Callable[[str], list[str]]:
         if self.normalise and self.language == "tr":
             return _turkish_normaliser().words
-        return language_of(self.language).words
+        return self._reader.words
+
+    @cached_property
+    def _reader(self) -> Language:
+        """The language as it is written: a model was trained on words as it says itself."""
+        return language_of(f"{self.language}{RAW_SUFFIX}")
 
     @cached_property
     def _without_repair(self) -> Self:
@@ -143,7 +149,7 @@ class TextTokenizer:
     @cached_property
     def _token_memo(self) -> BoundedMemo[str]:
         """Word → its token, or '' for none."""
-        known = language_of(self.language)
+        known = self._reader
         stops = frozenset() if self.stops else known.stop_words
         stem_of = known.stems.__getitem__ if self.stem else _cut_word
         return BoundedMemo(

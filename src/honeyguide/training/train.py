@@ -147,10 +147,6 @@ class ModelRequest:
 
     source: Path
     out: Path
-    more: tuple[Path, ...] = ()
-    """Further sources."""
-    test: Path | None = None
-    """Documents to test the model on, and not to train it with."""
     kind: str = "auto"
     reading: TextTokenizer = TextTokenizer(language="")  # noqa: RUF009 - frozen
     columns: ColumnNames = ColumnNames()  # noqa: RUF009 - a named tuple
@@ -161,6 +157,10 @@ class ModelRequest:
     command: str = ""
     made: str = ""
     """Today's date, set by the caller."""
+    more: tuple[Path, ...] = ()
+    """Further sources."""
+    test: Path | None = None
+    """Documents to test the model on, and not to train it with."""
 
 
 @dataclass(frozen=True)

@@ -224,7 +224,11 @@ class ThreadedRevisitFlow(RevisitFlow[Old, Found]):
 
     def _ask_loop(self, wanted: Coroutine[Any, Any, T]) -> T:
         """Have the event loop do something, and wait for it."""
-        asked = asyncio.run_coroutine_threadsafe(wanted, self._loop)
+        try:
+            asked = asyncio.run_coroutine_threadsafe(wanted, self._loop)
+        except RuntimeError:  # the loop has ended
+            wanted.close()
+            raise
         self._asked.add(asked)
         try:
             return asked.result()

@@ -10,33 +10,25 @@ page behind it.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from honeyguide.api.chart import svg_chart
 from honeyguide.errors import ConfigError
 from honeyguide.lab.metrics import BootstrapEstimate, bootstrap_mean
+from honeyguide.lab.studies.link_contexts import WAYS, SvmKernel, select_links
 from honeyguide.lab.studies.study import JobOutcome, StudyTable, by_topic
 from honeyguide.lab.studies.topic_pages import (
     LinkedPage,
     PageNeighbourhood,
-    links_of,
     read_page,
     relevant_keys,
 )
 from honeyguide.lab.trials import WebSpec
 from honeyguide.lab.web import read_page_labels, without_scheme
-from honeyguide.models.svm import class_folds, train_svm
 from honeyguide.strategies.hybrid_svm import HybridSvm
-from honeyguide.text.normalise import readable_address
-from honeyguide.text.vectors import fit_lexicon
 from honeyguide.types import Example, Link, Page, Url
-from honeyguide.url import path_of
 
 TITLE = "Iliou et al.: interactive and automatic adaptation"
 ABOUT = """\
@@ -76,19 +68,6 @@ _LEAST = 0.1
 """Less than such a share of the wanted pages is no study of them."""
 _BATCHES = 4
 """Times 14 pages (8 good, 6 bad) of the second topic, after it changed."""
-_WIDE = 100
-"""Characters on each side of an anchor in the wide window …"""
-_MOST = 12_000
-"""… and of all words about one link."""
-WAYS: Mapping[str, frozenset[str]] = {
-    "as published": frozenset(),
-    "words of the address": frozenset({"url"}),
-    "wide window": frozenset({"wide"}),
-    "all links to the page": frozenset({"joined"}),
-    "all three": frozenset({"url", "wide", "joined"}),
-    "all three, threshold chosen": frozenset({"url", "wide", "joined", "threshold"}),
-}
-"""Name → what the link classifier reads besides anchor and 50 characters on each side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +86,7 @@ class LinkSelectionJob:
     """Per cent of the training pages that each stage has."""
     split: str = ""
     """A file that says which pages are for testing and which for each stage; '': drawn."""
-    kernels: tuple[str, ...] = ("rbf", "linear")
+    kernels: tuple[SvmKernel, ...] = ("rbf", "linear")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,13 +108,15 @@ def run_job(job: LinkSelectionJob) -> JobOutcome:
         for kernel in job.kernels
         for mode in _PAPER
     }
+    train = [seen for stage in drawn.stages for seen in stage]
+    selected = select_links(job.web, train, drawn.test, drawn.sides, job.kernels[-1])
     return {
         "topic": job.topic,
         "draw": job.draw,
         "percent": list(job.stages),
         "sizes": [[sum(s.good for s in some), len(some)] for some in (*drawn.stages, drawn.test)],
         "stages": asked,
-        "ways": _try_ways(job.web, drawn, job.kernels[-1]),
+        "ways": {name: _count_right(drawn.test, kept) for name, kept in selected.items()},
         "change": _change_topic(job, drawn) if job.then else None,
     }
 
@@ -171,7 +152,7 @@ def draw_pages(job: LinkSelectionJob) -> StagedPages:
     parts: list[list[LinkedPage]] = []
     before = 0
     for percent in job.stages:
-        sizes = [max(1, _share(n, percent) - _share(n, before)) for n in job.train]
+        sizes = [max(1, _stage_size(n, percent) - _stage_size(n, before)) for n in job.train]
         sizes = [max(1, int(size * share)) for size in sizes]
         parts.append([seen for some, n in zip(train, sizes, strict=True) for seen in some[:n]])
         train = [some[n:] for some, n in zip(train, sizes, strict=True)]
@@ -185,7 +166,7 @@ def draw_pages(job: LinkSelectionJob) -> StagedPages:
     return StagedPages(tuple(parts), asked, _source_pages(job.web, asked), sides)
 
 
-def _share(pages: int, percent: int) -> int:
+def _stage_size(pages: int, percent: int) -> int:
     """Of 80 and 58 pages, 80 % are 64 and 46, and 90 % are 72 and 52, as in the paper."""
     return int(pages * percent / 100 + 1e-9)
 
@@ -222,9 +203,9 @@ def _source_pages(spec: WebSpec, test: Sequence[LinkedPage]) -> dict[Url, Page]:
 # --------------------------------------------------------------------------------------------------
 
 
-def _train_stages(drawn: StagedPages, kernel: str, alone: bool) -> list[JobOutcome]:
+def _train_stages(drawn: StagedPages, kernel: SvmKernel, alone: bool) -> list[JobOutcome]:
     """What the machine knows after each stage, alone or told by people."""
-    machine = HybridSvm(kernel="linear" if kernel == "linear" else "rbf", alone=True)
+    machine = HybridSvm(kernel=kernel, alone=True)
     examples: list[Example] = []
     stages = []
     for number, stage in enumerate(drawn.stages):
@@ -278,131 +259,6 @@ def precision_recall_f(counts: Sequence[int]) -> tuple[float, float, float]:
     right, kept, good = counts
     precision, recall = right / kept if kept else 0.0, right / good if good else 0.0
     return precision, recall, 2 * right / (kept + good) if kept + good else 0.0
-
-
-# --------------------------------------------------------------------------------------------------
-# More than anchor and surroundings: what the pages fetched so far say about a link's target.
-# --------------------------------------------------------------------------------------------------
-
-
-class _Place(NamedTuple):
-    """A link to a page, and the page it stands on."""
-
-    link: Link
-    page: Page | None
-
-
-def _try_ways(spec: WebSpec, drawn: StagedPages, kernel: str) -> dict[str, list[int]]:
-    """What each way of reading links selects, taught with all training pages."""
-    train, test = [seen for stage in drawn.stages for seen in stage], drawn.test
-    machine = HybridSvm(kernel="linear" if kernel == "linear" else "rbf", alone=True).learn(
-        [_true_example(seen) for seen in train]
-    )
-    good = np.array([seen.good for seen in train], dtype=bool)
-    fetched = [without_scheme(seen.link.url) for seen in train]
-    read = _PageReader(spec)
-    sides = [
-        _places_of(read, some, {*fetched, *keys})
-        for some, keys in zip((train, test), drawn.sides, strict=True)
-    ]
-    found = {}
-    for name, way in WAYS.items():
-        texts = [
-            [_link_words(seen.link, places[seen.link.url], way) for seen in some]
-            for some, places in zip((train, test), sides, strict=True)
-        ]
-        said = _classify_texts(texts[0], good, texts[1], kernel)
-        parents = [machine.judge(p).score if p else 0.0 for p in _parents(sides[1], test)]
-        scores = machine.page_weight * np.array(parents) + machine.link_weight * said
-        limit = machine.threshold
-        if "threshold" in way:
-            # The parents of training links are good pages, so that p is nearly 1 for all of them.
-            outside = _cross_validated(texts[0], good, kernel)
-            limit = _best_threshold(machine.page_weight + machine.link_weight * outside, good)
-        found[name] = _count_right(test, (scores > limit).tolist())
-    return found
-
-
-class _PageReader(dict[Url, Page | None]):
-    """Address → the page, read once."""
-
-    def __init__(self, spec: WebSpec) -> None:
-        self.spec = spec
-
-    def __missing__(self, url: Url) -> Page | None:
-        self[url] = read_page(self.spec, Link(url)) if url else None
-        return self[url]
-
-
-def _places_of(
-    read: _PageReader, some: Sequence[LinkedPage], known: Iterable[str]
-) -> dict[Url, list[_Place]]:
-    """All links to each page on the pages that were fetched; its own one first."""
-    found: dict[Url, list[_Place]] = {
-        seen.link.url: [_Place(seen.link, read[seen.link.source or Url("")])] for seen in some
-    }
-    for key in sorted(known):
-        for link in links_of(read.spec, key):
-            places = found.get(link.url)
-            if places and link.source not in (None, link.url, places[0].link.source):
-                places.append(_Place(link, read[link.source or Url("")]))
-    return found
-
-
-def _parents(
-    places: Mapping[Url, Sequence[_Place]], some: Sequence[LinkedPage]
-) -> list[Page | None]:
-    return [places[seen.link.url][0].page for seen in some]
-
-
-def _link_words(link: Link, places: Sequence[_Place], way: frozenset[str]) -> str:
-    read = places if "joined" in way else places[:1]
-    words = [f"{one.anchor} {one.before} {one.after}" for one, _ in read]
-    if "url" in way:
-        words.append(readable_address(path_of(link.url)))
-    if "wide" in way:
-        words += [_wide_window(one, page) for one, page in read if page is not None]
-    return " ".join(words)[:_MOST]
-
-
-def _wide_window(link: Link, page: Page) -> str:
-    """More of the text around an anchor, its neighbours' anchors included."""
-    if not link.anchor:
-        return ""
-    place = page.text.find(f"{link.before[-15:]} {link.anchor}".strip())
-    place = place if place >= 0 else page.text.find(link.anchor)
-    start, stop = max(0, place - _WIDE), place + len(link.anchor) + _WIDE
-    return page.text[start:stop] if place >= 0 else ""
-
-
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.floating]
-
-
-def _classify_texts(
-    taught: Sequence[str], good: Bools, asked: Sequence[str], kernel: str
-) -> Floats:
-    """The link classifier on other texts; 0.5 where nothing can be learned."""
-    words, rows = fit_lexicon(taught)
-    machine = train_svm(rows, len(words), good, None, "linear" if kernel == "linear" else "rbf")
-    return np.array(machine.scores(words.to_rows(asked)) if machine else [_HALF] * len(asked))
-
-
-def _cross_validated(texts: Sequence[str], good: Bools, kernel: str) -> Floats:
-    """Each text by a classifier that was trained without it."""
-    said = np.full(len(texts), _HALF)
-    for inside, outside in class_folds(good):
-        taught, asked = ([texts[n] for n in part] for part in (inside, outside))
-        said[outside] = _classify_texts(taught, good[inside], asked, kernel)
-    return said
-
-
-def _best_threshold(scores: Floats, good: Bools) -> float:
-    """The one that gives the largest F on these."""
-    limits = np.unique(scores) - 1e-9
-    kept = scores[None, :] > limits[:, None]
-    f = 2 * (kept & good).sum(axis=1) / (kept.sum(axis=1) + good.sum())
-    return float(limits[int(f.argmax())])
 
 
 # --------------------------------------------------------------------------------------------------
@@ -519,13 +375,13 @@ def _accept_all(outcomes: Sequence[JobOutcome]) -> tuple[float, float, float]:
     return share, 1.0, 2 * share / (1 + share)
 
 
-def _tell(figures: Sequence[float]) -> str:
+def _join_figures(figures: Sequence[float]) -> str:
     return " / ".join(f"{one:.2f}" for one in figures)
 
 
 def _tell_estimates(each: Sequence[BootstrapEstimate]) -> str:
     f = each[2]
-    return f"{_tell([one.mean for one in each])} [{f.low:.2f}, {f.high:.2f}]"
+    return f"{_join_figures([one.mean for one in each])} [{f.low:.2f}, {f.high:.2f}]"
 
 
 def _stage_table(outcomes: Sequence[JobOutcome], what: str, title: str) -> StudyTable:
@@ -533,7 +389,7 @@ def _stage_table(outcomes: Sequence[JobOutcome], what: str, title: str) -> Study
     rows: list[tuple[str, ...]] = []
     for mode, figures in _PAPER.items():
         if what == "link" and percent == _PAPER_STAGES:
-            rows.append((f"paper, {mode}", *map(_tell, figures), ""))
+            rows.append((f"paper, {mode}", *map(_join_figures, figures), ""))
         for kernel in _kernels(outcomes):
             name = f"{mode} {kernel}"
             each = [
@@ -541,29 +397,33 @@ def _stage_table(outcomes: Sequence[JobOutcome], what: str, title: str) -> Study
                 for n in range(len(percent))
             ]
             rows.append((f"ours, {mode}, {kernel}", *each, str(_f_gain(outcomes, name, what))))
-    every = "link" if what == "link" else "page"
-    rows.append((f"to accept every {every}", *[_tell(_accept_all(outcomes))] * len(percent), ""))
+    every, everything = "link" if what == "link" else "page", _join_figures(_accept_all(outcomes))
+    rows.append((f"to accept every {every}", *[everything] * len(percent), ""))
     stages = tuple(f"{one} %: P / R / F" for one in percent)
     gained = f"F gained, {percent[0]} to {percent[-1]} %"
     return StudyTable(title, ("", *stages, gained), tuple(rows), _NOTE)
 
 
 def _f_gain(outcomes: Sequence[JobOutcome], name: str, what: str) -> BootstrapEstimate:
-    def f(outcome: JobOutcome, stage: int) -> float:
+    def f_measure(outcome: JobOutcome, stage: int) -> float:
         return precision_recall_f(outcome["stages"][name][stage][what])[2]
 
-    return bootstrap_mean([[f(o, -1) - f(o, 0) for o in group] for group in by_topic(outcomes)])
+    return bootstrap_mean(
+        [[f_measure(o, -1) - f_measure(o, 0) for o in group] for group in by_topic(outcomes)]
+    )
 
 
 def _way_table(outcomes: Sequence[JobOutcome]) -> StudyTable:
-    def f(outcome: JobOutcome, way: str) -> float:
+    def f_measure(outcome: JobOutcome, way: str) -> float:
         return precision_recall_f(outcome["ways"][way])[2]
 
     plain = next(iter(WAYS))
-    rows = [("to accept every link", _tell(_accept_all(outcomes)), "")]
+    rows = [("to accept every link", _join_figures(_accept_all(outcomes)), "")]
     for way in WAYS:
         told = _tell_estimates(_estimates(outcomes, _way_counts(way)))
-        more = [[f(o, way) - f(o, plain) for o in group] for group in by_topic(outcomes)]
+        more = [
+            [f_measure(o, way) - f_measure(o, plain) for o in group] for group in by_topic(outcomes)
+        ]
         rows.append((way, told, "–" if way == plain else str(bootstrap_mean(more))))
     title = "What else can be read before a page is fetched (interactive, last stage)"
     head = ("the link classifier reads", "P / R / F", f"F more than {plain}")

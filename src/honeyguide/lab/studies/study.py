@@ -32,6 +32,7 @@ _STUDIES = MappingProxyType(
     {
         "000": "hyperlink_selection",
         "001": "ontology_harvest",
+        "002": "thread_sweep",
         "003": "category_transfer",
         "004": "utility_volumes",
     }
@@ -90,7 +91,7 @@ class StudyReport:
     def to_json(self) -> dict[str, Any]:
         return {"title": self.title, "tables": [table._asdict() for table in self.tables]}
 
-    def write(self, folder: Path) -> None:
+    def write_files(self, folder: Path) -> None:
         """report.md, summary.json and the pictures."""
         for name, picture in self.pictures.items():
             (folder / f"{name}.svg").write_text(picture, "utf-8")
@@ -123,7 +124,7 @@ def run_study(
         tuple(study.result_tables(outcomes)),
         study.draw_pictures(outcomes),
     )
-    report.write(folder)
+    report.write_files(folder)
     return report
 
 
@@ -206,6 +207,12 @@ def run_jobs(
             known[key] = outcome
             done(before + number + 1, len(jobs))
     return [known[_job_key(job)] for job in jobs]
+
+
+def finished_jobs(jobs: Sequence[Any], folder: Path, *, name: str = "results") -> list[Any]:
+    """Those that have an outcome."""
+    known = dict(_read_outcomes(folder / f"{name}.jsonl"))
+    return [job for job in jobs if _job_key(job) in known]
 
 
 def _job_key(job: Any) -> str:

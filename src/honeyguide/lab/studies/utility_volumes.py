@@ -8,7 +8,7 @@ two find the same.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from typing import Any, NamedTuple
 
 from honeyguide.api.chart import svg_chart
@@ -25,6 +25,7 @@ from honeyguide.lab.studies.topic_pages import (
     study_settings,
 )
 from honeyguide.lab.trials import WebSpec, open_web
+from honeyguide.store.volumes import CrawlVolume, cumulative_volumes
 
 TITLE = "Xu, Yoon & Tourassi 2014: two-tier utility learner"
 ABOUT = """\
@@ -86,29 +87,6 @@ class VolumeResult(NamedTuple):
     """It is relevant; None: nobody knows."""
 
 
-class UtilityVolume(NamedTuple):
-    """What one part of a crawl brought in."""
-
-    until: float
-    """The visit with which that part of the crawl ends."""
-    raw: int
-    gross: int
-    judged: int
-    """Gross results of which the truth is known."""
-    confirmed: int
-    """Judged results that are relevant."""
-
-    @property
-    def precision(self) -> float | None:
-        """Confirmed ÷ judged; None: nothing was judged."""
-        return self.confirmed / self.judged if self.judged else None
-
-    @property
-    def net(self) -> float:
-        """Gross volume × precision: exact where every result was judged."""
-        return self.gross * (self.precision or 0.0)
-
-
 def sample_judged(found: Iterable[VolumeResult], every: int = 50) -> list[VolumeResult]:
     """The same results, judged only at one of every so many that the crawler calls relevant."""
     kept, count = [], 0
@@ -119,7 +97,7 @@ def sample_judged(found: Iterable[VolumeResult], every: int = 50) -> list[Volume
     return kept
 
 
-def volumes_per_part(found: Sequence[VolumeResult], budget: float) -> list[UtilityVolume]:
+def volumes_per_part(found: Sequence[VolumeResult], budget: float) -> list[CrawlVolume]:
     """Volumes of each fifth of the budget, those without results included."""
     sums = [[0, 0, 0, 0] for _ in range(PARTS)]
     for result in found:
@@ -127,18 +105,12 @@ def volumes_per_part(found: Sequence[VolumeResult], budget: float) -> list[Utili
         part = sums[min(PARTS - 1, int(result.at * PARTS / budget))]
         for n, one in enumerate((True, result.gross, judged, judged and bool(result.net))):
             part[n] += one
-    return [UtilityVolume((n + 1) * budget / PARTS, *counts) for n, counts in enumerate(sums)]
+    return [CrawlVolume((n + 1) * budget / PARTS, *counts) for n, counts in enumerate(sums)]
 
 
-def cumulative_volumes(volumes: Iterable[UtilityVolume]) -> list[UtilityVolume]:
-    """Volumes since the beginning, from those of each span."""
-    total = UtilityVolume(0.0, 0, 0, 0, 0)
-    kept = []
-    for volume in volumes:
-        sums = [a + b for a, b in zip(total[1:], volume[1:], strict=True)]
-        total = UtilityVolume(volume.until, *map(int, sums))
-        kept.append(total)
-    return kept
+def net_volume(volume: CrawlVolume) -> float:
+    """Gross volume × precision: exact where every result was judged."""
+    return volume.gross * (volume.precision or 0.0)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -262,7 +234,7 @@ def draw_pictures(outcomes: Sequence[JobOutcome]) -> dict[str, str]:
         kind = "few" if halved else "many"
         volumes = {name: cumulative_volumes(_pooled_volumes(some, name)) for name in CRAWLERS}
         net = {
-            name: [(one.until, one.net / len(some)) for one in each]
+            name: [(one.until, net_volume(one) / len(some)) for one in each]
             for name, each in volumes.items()
         }
         exact = {
@@ -282,12 +254,12 @@ def _results_of(outcome: JobOutcome, name: str) -> list[VolumeResult]:
 
 def _pooled_volumes(
     outcomes: Sequence[JobOutcome], name: str, *, one_in: int = 1
-) -> list[UtilityVolume]:
+) -> list[CrawlVolume]:
     """The sums over topics and draws, part by part."""
     judged = ((sample_judged(_results_of(o, name), one_in), o["budget"]) for o in outcomes)
     parts = zip(*(volumes_per_part(found, budget) for found, budget in judged), strict=True)
     return [
-        UtilityVolume(part[0].until, *(sum(v[n] for v in part) for n in range(1, 5)))
+        CrawlVolume(part[0].until, *map(sum, zip(*(astuple(v)[1:] for v in part), strict=True)))
         for part in parts
     ]
 
@@ -333,7 +305,7 @@ def _volume_table(name: str, outcomes: Sequence[JobOutcome]) -> StudyTable:
     return StudyTable(f"Volumes, {name}", head, tuple(rows), note)
 
 
-def _total_volume(volumes: Sequence[UtilityVolume]) -> UtilityVolume:
+def _total_volume(volumes: Sequence[CrawlVolume]) -> CrawlVolume:
     return cumulative_volumes(volumes)[-1]
 
 
@@ -365,7 +337,7 @@ def _time_table(name: str, outcomes: Sequence[JobOutcome]) -> StudyTable:
         parts = _pooled_volumes(outcomes, crawler)
         cells = []
         for now, so_far in zip(parts, cumulative_volumes(parts), strict=True):
-            volumes = (f"{n / len(outcomes):.0f}" for n in (now.raw, now.gross, now.net))
+            volumes = (f"{n / len(outcomes):.0f}" for n in (now.raw, now.gross, net_volume(now)))
             precision = (_format_precision(v) for v in (now, so_far))
             cells.append(f"{' / '.join(volumes)}; {', '.join(precision)}")
         rows.append((crawler, *cells))
@@ -377,7 +349,7 @@ def _time_table(name: str, outcomes: Sequence[JobOutcome]) -> StudyTable:
     return StudyTable(f"As time goes by, {name}", head, tuple(rows), note)
 
 
-def _format_precision(volume: UtilityVolume) -> str:
+def _format_precision(volume: CrawlVolume) -> str:
     return "–" if volume.precision is None else f"{volume.precision:.2f}"
 
 
