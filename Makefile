@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test browser check fix docs lock clean bench-frontier bench-throughput bench-crash bench-harvest bench-verdicts bench-training bench-ring bench-papers bench-house bench-stop bench-asking bench-prior bench-adaptation bench-watch bench-revisit bench-languages bench-language bench-categories bench-turkish bench-search bench-shards bench-spam bench-dead-links
+.PHONY: help demo test browser check fix docs lock clean bench-frontier bench-throughput bench-crash bench-harvest bench-verdicts bench-training bench-ring bench-papers bench-house bench-stop bench-asking bench-prior bench-adaptation bench-watch bench-revisit bench-languages bench-language bench-categories bench-turkish bench-turkish-crawl bench-search bench-shards bench-spam bench-dead-links
 .DEFAULT_GOAL := help
 
 help: ## what can be made here
@@ -21,9 +21,9 @@ $(READY): pyproject.toml requirements.lock
 demo: $(READY) ## a focused crawl of the embedded web, offline, beside breadth-first
 	@$(BIN)/honeyguide demo
 
-# Some hundred processes are started by tests: none should compile a thousand modules again.
+# Tests start some hundred processes: none should compile a thousand modules again.
 test: $(READY) ## the whole test suite, files side by side (tests/conftest.py)
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --maxprocesses 4
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n logical --maxprocesses 4
 
 browser: $(READY) ## install Chromium for the browser tests, where there is none
 	@$(BIN)/python -m tools.install_browser
@@ -83,9 +83,15 @@ bench-dead-links: $(READY) ## what dead links take of a crawl: make bench-dead-l
 bench-ring: $(READY) ## CPU per page by station of the crawl loop and by strategy (a minute)
 	@$(BIN)/python bench/ring.py
 
+SCHOOLS := wikipedia-schools-2007.jsonl.gz
+CLOSED := --closed --disallow /wp/index/ --strip h3\#siteSub
+LINK_TOPICS := Science.Biology.Birds Science.Chemistry Science.Physics Design_and_Technology Citizenship \
+	History.British_History Language_and_literature Geography.African_Geography
+UTILITY_TOPICS := Science.Biology.Health_and_medicine Science.Physics
 bench-papers: $(READY) ## the founding papers' experiments: make bench-papers FOLDER=… (half an hour)
 	@test -n "$(FOLDER)" || { echo "where are the recorded webs? make bench-papers FOLDER=…"; exit 2; }
-	@$(BIN)/python -m bench.papers all "$(FOLDER)"
+	@$(BIN)/honeyguide lab study 000 "$(FOLDER)/$(SCHOOLS)" $(CLOSED) $(addprefix -t ,$(LINK_TOPICS)) --draws 2 --out bench/results/study-000
+	@$(BIN)/honeyguide lab study 004 "$(FOLDER)/$(SCHOOLS)" $(CLOSED) $(addprefix -t ,$(UTILITY_TOPICS)) --seeds 10 --good 40 --bad 260 -n 300 --out bench/results/study-004
 
 bench-biology: $(READY) ## the network over an ontology beside keywords: make bench-biology FOLDER=… (a quarter of an hour)
 	@test -n "$(FOLDER)" || { echo "where are the recorded webs? make bench-biology FOLDER=…"; exit 2; }
@@ -137,3 +143,7 @@ bench-categories: $(READY) ## nets and a linear model on labelled texts: make be
 bench-turkish: $(READY) ## marks restored and time per page on Turkish texts: make bench-turkish FILE=….jsonl.gz
 	@test -n "$(FILE)" || { echo "where are the Turkish texts? make bench-turkish FILE=….jsonl.gz"; exit 2; }
 	@$(BIN)/python bench/turkish.py "$(FILE)"
+
+bench-turkish-crawl: $(READY) ## Turkish pages that lost their letters: make bench-turkish-crawl FOLDER=…
+	@test -n "$(FOLDER)" || { echo "where are the recorded webs? make bench-turkish-crawl FOLDER=…"; exit 2; }
+	@$(BIN)/python bench/turkish_crawl.py "$(FOLDER)"

@@ -13,15 +13,19 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from papers.arithmetic import by_topic
-from papers.zheng_2008 import OntologyTopic, average_harvest, run_crawls
+from webs import schools
 
 from honeyguide.lab.metrics import bootstrap_mean, paired_difference
-from honeyguide.lab.trials import WebSpec
-from papers import study
+from honeyguide.lab.studies.ontology_harvest import (
+    OntologyJob,
+    OntologyTopic,
+    average_harvest,
+    run_crawls,
+)
+from honeyguide.lab.studies.study import JobOutcome, StudyTable, by_topic, run_jobs
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "biology.md"
@@ -53,14 +57,7 @@ OTHERS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    web: WebSpec
-    topic: OntologyTopic
-    draw: int
-
-
-def perform(job: Job) -> study.JobOutcome:
+def perform(job: OntologyJob) -> JobOutcome:
     return run_crawls(job.web, job.topic, job.draw, (*OURS, *OTHERS))
 
 
@@ -71,29 +68,29 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--workers", type=int, default=0)
     chosen = parser.parse_args()
-    web, ontology = study.study_web(chosen.folder), chosen.folder / MESH
+    web, ontology = schools(chosen.folder), chosen.folder / MESH
     if not ontology.exists():
         parser.error(
             f"{chosen.folder} has no {MESH}: it is on the site of the U.S. National Library of Medicine"
         )
     jobs = [
-        Job(web, replace(topic, ontology=str(ontology)), draw)
+        OntologyJob(web, replace(topic, ontology=str(ontology)), draw)
         for draw in range(chosen.draws)
         for topic in TOPICS
     ]
-    outcomes = study.run_jobs(
-        "biology", jobs, chosen.results, perform=perform, workers=chosen.workers, done=_tell
+    outcomes = run_jobs(
+        perform, jobs, chosen.results, name="biology", workers=chosen.workers, done=_tell
     )
     PAGE.write_text(HEAD.format(draws=chosen.draws) + told(outcomes) + FOUND, "utf-8")
     sys.stdout.write(f"{PAGE}\n")
 
 
-def told(outcomes: Sequence[study.JobOutcome]) -> str:
+def told(outcomes: Sequence[JobOutcome]) -> str:
     """Each subject and all of them, in both ways of counting."""
     return "\n".join(_table(outcomes, new).to_markdown() for new in (False, True)) + "\n"
 
 
-def _table(outcomes: Sequence[study.JobOutcome], new: bool) -> study.StudyTable:
+def _table(outcomes: Sequence[JobOutcome], new: bool) -> StudyTable:
     groups = by_topic(outcomes)
 
     def values(name: str) -> list[list[float]]:
@@ -111,7 +108,7 @@ def _table(outcomes: Sequence[study.JobOutcome], new: bool) -> study.StudyTable:
         ahead = (str(paired_difference(found[ours], found[name])) for name in OTHERS)
         rows.append((f"{ours} is ahead by", *("–" for _ in OURS), *ahead))
     counted = "pages not trained on" if new else "all relevant pages"
-    return study.StudyTable(counted.capitalize(), ("subject", *found), tuple(rows))
+    return StudyTable(counted.capitalize(), ("subject", *found), tuple(rows))
 
 
 def _tell(done: int, of: int) -> None:

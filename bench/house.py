@@ -1,6 +1,6 @@
 """The honeyguide strategy beside all others, what its parts bring, and how little it needs.
 
-    python bench/house.py FOLDER [--part all|rivals|parts|little] [--draws 5] [--only honeyguide …]
+    python bench/house.py FOLDER [--part all|rivals|meanings|…] [--draws 5] [--only honeyguide …]
 
 FOLDER holds the recorded webs of bench/webs.py. Writes docs/reference/honeyguide.md; a single part
 is written beside its results, and so are some strategies only. Interrupted, it goes on where it ended.
@@ -75,11 +75,13 @@ FROM_LITTLE = (
     "ontology_weights:teacher=automatic",
 )
 OURS = "honeyguide"
+WITHOUT_MEANINGS = "honeyguide:use_meanings=false"
 PARTS = (
     OURS,
     "honeyguide:use_words=false",
     "honeyguide:use_prior=false",
     "honeyguide:use_signs=false",
+    WITHOUT_MEANINGS,
     *(f"honeyguide:without={part}" for part in FEATURE_GROUPS),
     *(f"honeyguide:explore={much}" for much in (0.02, 0.05, 0.1, 0.3)),
     *(f"honeyguide:few={few}" for few in (3, 30)),
@@ -127,6 +129,9 @@ def parts(folder: Path, draws: int) -> Iterator[Part]:
         "help": "A help in Turkish, one module",
     }.items():
         yield Part("rivals", title, trials(found[name], everybody, draws))
+    everywhere = [topic for name, some in found.items() if name != "chosen" for topic in some]
+    meanings = trials(everywhere, (OURS, WITHOUT_MEANINGS), draws)
+    yield Part("meanings", "Without the meaning of anchors", meanings)
     some = [*found["chosen"][:1], *found["webkb"]]
     yield Part("parts", "Without a part, or with a dial moved", trials(some, PARTS, min(draws, 2)))
     student = [topic for topic in found["webkb"] if topic[1] == "student"]
@@ -181,7 +186,9 @@ def named(part: Part, rows: Sequence[TrialResult]) -> list[TrialResult]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--part", default="all", choices=("all", "rivals", "parts", "little"))
+    parser.add_argument(
+        "--part", default="all", choices=("all", "rivals", "meanings", "parts", "little")
+    )
     parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results" / "honeyguide")
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--workers", type=int, default=0)

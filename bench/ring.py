@@ -61,7 +61,7 @@ RESULT = ROOT / "bench" / "results" / "ring.json"
 PAGE = ROOT / "docs" / "reference" / "ring-cost.md"
 TOPIC = "backup-and-replication"
 LINKS = 60
-ONTOLOGY = ROOT / "bench" / "papers" / "backup.csv"
+ONTOLOGY = ROOT / "src" / "honeyguide" / "lab" / "studies" / "backup.csv"
 COMMIT = 32
 LINEAR, OTHERS, HOUSE = 1.5, 3.0, 2.0
 """Goals for judging a page and ranking 60 links, in milliseconds."""

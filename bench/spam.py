@@ -1,9 +1,10 @@
 """What a spam farm takes of a crawl, and what the crawl still finds.
 
-    python bench/spam.py [--farms …] [--strategies …] [--seeds …] [--pages 1000] [--write]
+    python bench/spam.py [--farms …] [--strategies …] [--seeds …] [--pages 1000] [--shards 1] [--write]
 
 Each crawl is one that a user would make from keywords and two seeds, on a synthetic web of 30 hosts
-with 2,000 honest pages; only time is simulated. ``--write`` puts the table into the reference.
+with 2,000 honest pages; only time is simulated. With ``--shards N`` it is crawled in so many
+processes, over the lab's server, in real time. ``--write`` puts the table into the reference.
 """
 
 from __future__ import annotations
@@ -11,16 +12,20 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
+from honeyguide.cluster.sharded_crawl import crawl_in_processes
 from honeyguide.config.loading import parse_settings
+from honeyguide.config.settings import Settings
 from honeyguide.lab.simulate import simulate_crawl
 from honeyguide.lab.trials import WebSpec, distinctive_words, open_web
 from honeyguide.lab.web import without_scheme
@@ -65,6 +70,7 @@ class SpamTrial(NamedTuple):
     pages: int
     share: float
     """``scope.unproven_share``."""
+    shards: int
 
 
 class SpamScores(NamedTuple):
@@ -114,7 +120,10 @@ def run_trial(trial: SpamTrial) -> SpamScores:
         "the bench",
     )
     with tempfile.TemporaryDirectory(prefix="spam-", dir="/dev/shm") as folder:
-        simulate_crawl(Path(folder), settings, opened.responder, latency=lambda _: 1.0)
+        if trial.shards > 1:
+            crawl_with_shards(Path(folder), settings, made, trial.shards)
+        else:
+            simulate_crawl(Path(folder), settings, opened.responder, latency=lambda _: 1.0)
         with Store.open(Path(folder), "read") as store:
             rows = list(store.visits.iter_visits())
     farm = web.farm_hosts
@@ -129,6 +138,19 @@ def run_trial(trial: SpamTrial) -> SpamScores:
         sum(without_scheme(row.url) in truth for row in kept) / len(truth),
         sum(host_of(row.url) in farm for row in kept),
     )
+
+
+def crawl_with_shards(folder: Path, settings: Settings, made: str, shards: int) -> None:
+    """The same in processes, over a server of that web."""
+    command = [sys.executable, "-m", "honeyguide", "lab", "serve", "--made", made, "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as lab:
+        try:
+            assert lab.stderr is not None
+            said = next(line for line in lab.stderr if "://" in line).partition(";")[0]
+            fetch = replace(settings.fetch, lab=said.split()[-1])
+            crawl_in_processes(folder, replace(settings, fetch=fetch), shards)
+        finally:
+            lab.terminate()
 
 
 def table_row(farm: str, strategy: str, all_scores: Iterator[SpamScores]) -> str:
@@ -149,6 +171,7 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=1000)
     parser.add_argument("--seeds", nargs="*", type=int, default=[11, 12, 13])
     parser.add_argument("--share", type=float, default=0.1)
+    parser.add_argument("--shards", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--write", action="store_true", help=f"put the table into {PAGE.name}")
     chosen = parser.parse_args()
@@ -157,10 +180,13 @@ def main() -> None:
     if len(chosen.farms) == len(FARMS):
         lines = [(farm, name) for farm, name in lines if name == "keyword" or farm in MAIN_FARMS]
     trials = [
-        SpamTrial(farm, name, seed, chosen.pages, 1.0 if farm == UNGUARDED else chosen.share)
+        SpamTrial(
+            farm, name, seed, chosen.pages,
+            1.0 if farm == UNGUARDED else chosen.share, chosen.shards,
+        )
         for farm, name in lines
         for seed in chosen.seeds
-    ]
+    ]  # fmt: skip
     table = HEAD
     sys.stdout.write(HEAD)
     with ProcessPoolExecutor(chosen.jobs) as pool:

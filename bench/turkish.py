@@ -2,7 +2,7 @@
 
     python bench/turkish.py TEXTS.jsonl[.gz]
 
-Each line is an object with a ``text``; at least some hundred texts, correctly written, that the
+Each line is an object with a ``text``, or with an ``url`` and ``html``; at least some hundred texts, correctly written, that the
 normaliser was not made from. Prints
 
 - the share of words that come back right when all marked letters were taken away, whole text by whole
@@ -10,7 +10,9 @@ normaliser was not made from. Prints
 - the share of pieces that the normaliser changes in the texts as they are, other than their case,
   numbers and endings, with examples;
 - CPU milliseconds for 5,000 characters: first reading (nothing remembered), texts as they come
-  (remembering what came before), the same texts again; for the default steps and for less.
+  (remembering what came before), the same texts again; for the default steps and for less;
+- what a crawl pays: CPU milliseconds a page to read it as it is written and with its words repaired, for
+  pages as they are and without marked letters; and the share of words that then count alike.
 """
 
 from __future__ import annotations
@@ -24,8 +26,13 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from honeyguide.language_codes import RAW_SUFFIX
+from honeyguide.parse.read import parse_body
+from honeyguide.text import vectors
+from honeyguide.text.language import language_of
 from honeyguide.text.turkish import Normaliser
 from honeyguide.text.turkish.vocabulary import PLAIN_LETTERS
+from honeyguide.types import Link, Url
 
 CAPITALS = str.maketrans("ÇĞİÖŞÜÂÎÛ", "CGIOSUAIU")
 HATS = str.maketrans("âîû", "aiu")
@@ -51,6 +58,7 @@ def main(path: Path) -> None:
         texts[::9], lambda text: [w for p in text.split() for w in SPELL.words(p)], "word by word"
     )
     harm(texts)
+    crawl(texts)
     pages = cut(texts)
     for name, how in (
         ("all steps", Normaliser()),
@@ -65,7 +73,11 @@ def read(path: Path) -> Iterator[str]:
     opened = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rt", encoding="utf-8") as lines:
         for line in lines:
-            yield json.loads(line)["text"].replace("\u0307", "")
+            row = json.loads(line)
+            if "html" in row:  # a recorded web
+                page = parse_body(row["html"].encode(), Link(Url(row["url"])))
+                row["text"] = f"{page.title}\n{page.text}"
+            yield row["text"].replace("\u0307", "")
 
 
 def right(texts: list[str], restore: Callable[[str], list[str]], name: str) -> None:
@@ -108,6 +120,51 @@ def speed(pages: list[str], name: str, how: Normaliser) -> None:
         figures.append((time.process_time() - start) / len(some) * 1e3)
     first, stream, again = figures
     print(f"{name}: first page {first:.1f} ms, {len(pages)} pages {stream:.2f}, again {again:.2f}")
+
+
+def plain(text: str) -> str:
+    return text.translate(PLAIN_LETTERS).translate(CAPITALS)
+
+
+def crawl(texts: list[str]) -> None:
+    """What a crawl does: stems of pages, as :mod:`honeyguide.text.vectors` counts them."""
+    raw, repaired = language_of(f"tr{RAW_SUFFIX}"), language_of("tr")
+    alike = words = before = changed = 0
+    for text in texts[::3]:
+        for good, bad in zip(raw.words(text), raw.words(plain(text)), strict=False):
+            words += 1
+            alike += repaired.stems[good] == repaired.stems[bad]
+            before += raw.stems[good] == raw.stems[bad]
+            changed += repaired.stems[good] != raw.stems[good]
+    print(
+        f"in a crawl: {alike / words:.4f} of {words:,} words count alike without their marks; "
+        f"read as written {before / words:.4f}; {changed / words:.4f} changed in texts as they are"
+    )
+    for name, pages in (("as they are", texts), ("without marks", list(map(plain, texts)))):
+        spent = {code: reading(pages, code) for code in (raw.code, "tr")}
+        size = sum(map(len, pages)) / len(pages)
+        for part, one, other in zip(
+            ("first tenth", "others", "again"), *spent.values(), strict=True
+        ):
+            print(
+                f"crawl, pages {name}, {size:,.0f} characters each, {part}: "
+                f"{one:.3f} ms a page as written, {other:.3f} repaired, {other - one:+.3f}"
+            )
+
+
+def reading(pages: list[str], code: str) -> list[float]:
+    """Milliseconds a page for the first tenth, for the others, and for these again; nothing of this
+    is remembered but words."""
+    language_of.cache_clear()
+    vectors._stem_lookup.cache_clear()
+    tenth, figures = len(pages) // 10, []
+    vectors.stem_counts.__wrapped__("ilk", code)  # what is loaded once is loaded
+    for some in (pages[:tenth], pages[tenth:], pages[tenth:]):
+        start = time.process_time()
+        for page in some:
+            vectors.stem_counts.__wrapped__(page, code)
+        figures.append((time.process_time() - start) / len(some) * 1e3)
+    return figures
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How right the verdicts of a real crawl are, from every way to say what is wanted.
 
-    python bench/verdicts.py FOLDER [--half choose|report|other|all] [--starts …] [--strategies …]
+    python bench/verdicts.py FOLDER [--half choose|develop|report|…] [--starts …] [--strategies …]
                                     [--labels 0 30] [--pages 500] [--out FILE]
     python bench/verdicts.py FOLDER --half readme         the README's own example
     python bench/verdicts.py --results FILE [--write]     the tables of earlier crawls
@@ -127,6 +127,48 @@ FRESH = (
               ("writer", "novel", "poet"),
               "Writers, poets and critics: their lives and the books they wrote"),
 )  # fmt: skip
+DEVELOP = (
+    Statement("schools", "Design_and_Technology.Engineering", "e/Engineering.htm",
+              ("engineering", "machine", "bridge"),
+              "Engineering: machines, engines, bridges, dams and how they are built"),
+    Statement("schools", "Geography.North_American_Geography", "n/North_America.htm",
+              ("North America", "state", "city"),
+              "The geography of North America: its states, cities, rivers, lakes and parks"),
+    Statement("schools", "History.Ancient_History_Classical_History_and_Mythology",
+              "a/Ancient_history.htm", ("ancient", "Roman", "Greek mythology"),
+              "Ancient history: Greece, Rome, Egypt, their rulers, wars, gods and myths"),
+    Statement("schools", "Geography.European_Geography", "e/Europe.htm",
+              ("Europe", "European country", "European city"),
+              "The geography of Europe: its countries, cities, rivers, islands and mountains"),
+    Statement("schools", "Design_and_Technology.Architecture", "a/Architecture.htm",
+              ("architecture", "building", "castle"),
+              "Architecture: famous buildings, towers, castles and churches, and styles of building"),
+    Statement("schools", "Science.Biology.General_Biology", "b/Biology.htm",
+              ("biology", "cell", "protein"),
+              "Biology: cells, genes, proteins, organs, and how living things work"),
+    Statement("schools", "People.Historical_figures", "h/History.htm",
+              ("king", "emperor", "ruler"),
+              "People of history: kings, queens, emperors, explorers and other leaders"),
+    Statement("schools", "People.Political_People", "p/Politics.htm",
+              ("politician", "prime minister", "president"),
+              "Politicians, prime ministers, presidents and activists: their lives and careers"),
+)  # fmt: skip
+"""Broad subjects on which the page model was developed."""
+UNSEEN = (
+    Statement("schools", "Geography.Geography_of_Asia", "a/Asia.htm",
+              ("Asia", "Asian country", "Asian city"),
+              "The geography of Asia: its countries, cities, rivers, seas and mountains"),
+    Statement("schools", "History.General_history", "h/History_of_the_world.htm",
+              ("history", "empire", "revolution"),
+              "World history: ages, empires, revolutions, treaties and what came of them"),
+    Statement("schools", "Science.Chemistry.Chemical_compounds", "c/Chemistry.htm",
+              ("chemical compound", "acid", "molecule"),
+              "Chemical compounds: acids, salts, drugs and polymers, their structure and use"),
+    Statement("schools", "People.Sports_and_games_people", "s/Sport.htm",
+              ("sportsman", "player", "champion"),
+              "Players, champions and other people of sports and games, and their careers"),
+)  # fmt: skip
+"""Stated before the page model was developed, crawled once after it."""
 OTHER = (
     Statement("webkb", "course", "", ("course", "homework", "lecture notes"),
               "Home pages of university courses, with syllabus, lectures and homework"),
@@ -143,7 +185,8 @@ README = (
               ("bird migration", "plumage", "flight feather"), ""),
 )  # fmt: skip
 """The example of the README, word for word; 200 visits (--half readme)."""
-HALVES = {"readme": README, "choose": CHOOSE, "report": REPORT, "fresh": FRESH, "other": OTHER,
+HALVES = {"readme": README, "choose": CHOOSE, "develop": DEVELOP, "report": REPORT, "fresh": FRESH,
+          "unseen": UNSEEN, "other": OTHER,
           "all": CHOOSE + REPORT + FRESH + OTHER}  # fmt: skip
 
 
@@ -430,13 +473,17 @@ def main() -> None:
 
 
 HALF_OF = {
-    one.label: half for half in ("choose", "report", "fresh", "other") for one in HALVES[half]
+    one.label: half
+    for half in ("choose", "develop", "report", "fresh", "unseen", "other")
+    for one in HALVES[half]
 }
 """The README's example is about a subject of the first half."""
 WORDS_OF_HALVES = {
+    "unseen": "Four subjects that were stated before the work and crawled once after it",
     "fresh": "Six subjects that were looked at once, at the end",
     "report": "Six subjects of the reporting half",
     "choose": "Six subjects on which settings were chosen",
+    "develop": "Eight broad subjects on which the page model was developed",
     "other": "Other webs: universities, a help in Turkish, a synthetic web of many hosts",
 }
 

@@ -11,10 +11,12 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-from papers.study import study_web
-
+from honeyguide.errors import ConfigError
 from honeyguide.lab.trials import WebSpec, open_web
 from honeyguide.lab.web import demo_files
+
+_ENCYCLOPEDIA = "wikipedia-schools-2007.jsonl.gz"
+_ROBOTS = "User-agent: *\nDisallow: /wp/index/\n"
 
 
 def schools(folder: Path) -> WebSpec:
@@ -24,7 +26,10 @@ def schools(folder: Path) -> WebSpec:
     subject is left out. Links to pages that were not recorded are taken out, as on every recorded
     web here: ``replace(schools(folder), closed=False)`` has them, dead.
     """
-    return study_web(folder)
+    path = folder / _ENCYCLOPEDIA
+    if not path.exists():
+        raise ConfigError(f"{folder} has no {_ENCYCLOPEDIA}")
+    return WebSpec("schools", (str(path),), robots=_ROBOTS, strip=("h3#siteSub",), closed=True)
 
 
 def webkb(folder: Path) -> WebSpec:

@@ -17,13 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.watch.comparison_pool import CompareConcurrency, InPlaceLimit, PooledRevisitFlow
-from bench.watch.mtccdw import (
-    ThreadedSteps,
-    run_one_thread,
-    run_three_stages,
-    run_two_stages,
-)
-from bench.watch.stations import Alone, Report, Repository, Shared, differ, fetcher, urls
+from bench.watch.stations import Repository, differ, fetcher, urls
 
 from honeyguide.change import Change
 from honeyguide.config.settings import PolitenessSettings
@@ -32,51 +26,20 @@ from honeyguide.net.politeness import HostDelayPolicy, PolitenessGate
 from honeyguide.net.robots import RobotsCache
 from honeyguide.types import Response, Url
 from honeyguide.url import site_origin
+from honeyguide.watch.configurations import PUBLISHED_THREADS, ThreadedRevisitFlow
 from honeyguide.watch.revisit_flow import DuePage, RevisitFlow
-
-
-def threads(
-    which: str, repository: Repository, wanted: list[Url], n: int, m: int
-) -> dict[str, Any]:
-    found: list[str] = []
-    web = Alone() if which == "1" else Shared()
-
-    def publish(report: Report) -> None:
-        if report.change is not None:
-            found.append(report.url)
-            repository.put(report.url, report.body)
-
-    steps: ThreadedSteps[Url, Response, bytes, Report] = ThreadedSteps(
-        web.get,
-        lambda response: repository.old(response.url),
-        lambda old, response: Report(response.url, response.body, differ(old, response)),
-        publish,
-    )
-    try:
-        if which == "1":
-            ran = run_one_thread(wanted, steps)
-        elif which == "2":
-            ran = run_three_stages(
-                wanted, steps, crawlers=n or 78, bringers=m or 6, comparers=m or 6
-            )
-        else:
-            ran = run_two_stages(wanted, steps, producers=n or 78, consumers=m or 11)
-    finally:
-        web.close()
-    return {
-        "seconds": ran.seconds, "changed": found, "failures": len(ran.failures),
-        "published": ran.published, "fullest": ran.fullest,
-    }  # fmt: skip
 
 
 def compare(old: bytes, _page: DuePage, response: Response) -> Change | None:
     return differ(old, response)
 
 
-async def ours(repository: Repository, wanted: list[Url], n: int, m: int) -> dict[str, Any]:
-    """M: that many threads compare every body; 0: as it ships, small bodies in place."""
+async def revisit(
+    which: str, repository: Repository, wanted: list[Url], n: int, m: int
+) -> dict[str, Any]:
+    """M of ours: that many threads compare every body; 0: as it ships, small bodies in place."""
     found: list[str] = []
-    failures = published = most = 0
+    failures = published = 0
     robots = RobotsCache()
     for place in {site_origin(url) for url in wanted}:
         robots.load_text(place, time.time(), 404, "")  # as the others, who do not ask
@@ -87,23 +50,30 @@ async def ours(repository: Repository, wanted: list[Url], n: int, m: int) -> dic
     controller = (
         FetchConcurrency(n, start=n, least=n) if n else FetchConcurrency(affordable_fetches())
     )
-    options: dict[str, Any] = {"fetchers": controller, "per_host": 1_000, "per_site": 1_000}
+    options: dict[str, Any] = {"per_host": 1_000, "per_site": 1_000}
 
     def old(page: DuePage) -> bytes:
         return repository.old(page.url)
 
     flow: RevisitFlow[bytes, Change | None]
-    if m:
+    if which != "ours":
+        threads = PUBLISHED_THREADS[which]
+        if n:
+            threads = (n, *[m] * (len(threads) - 1))
+        flow = ThreadedRevisitFlow(
+            client, courtesy, old, compare, threads=threads, capacity=500, **options
+        )
+    elif m:
         comparers = CompareConcurrency(m)
         comparers.count = m
         flow = PooledRevisitFlow(
-            client, courtesy, old, compare, pool, comparers, InPlaceLimit(0), **options
-        )
+            client, courtesy, old, compare, pool, comparers, InPlaceLimit(0),
+            fetchers=controller, **options,
+        )  # fmt: skip
     else:
-        flow = RevisitFlow(client, courtesy, old, compare, **options)
+        flow = RevisitFlow(client, courtesy, old, compare, fetchers=controller, **options)
     try:
         async for outcome in flow.run(repository.due(wanted)):
-            most = max(most, controller.limit)
             if outcome.state in ("unchanged", "changed"):
                 published += 1
             else:
@@ -116,7 +86,7 @@ async def ours(repository: Repository, wanted: list[Url], n: int, m: int) -> dic
         pool.shutdown()
     return {
         "seconds": time.monotonic() - began, "changed": found, "failures": failures,
-        "published": published, "limit": most,
+        "published": published, **flow.figures._asdict(),
     }  # fmt: skip
 
 
@@ -126,10 +96,7 @@ def main() -> None:
     repository = Repository(Path(path))
     wanted = urls(int(port), int(hosts), int(pages))
     before = resource.getrusage(resource.RUSAGE_SELF)
-    if which == "ours":
-        told = asyncio.run(ours(repository, wanted, n, m))
-    else:
-        told = threads(which, repository, wanted, n, m)
+    told = asyncio.run(revisit(which, repository, wanted, n, m))
     repository.close()
     usage = resource.getrusage(resource.RUSAGE_SELF)
     told["cpu"] = usage.ru_utime + usage.ru_stime - before.ru_utime - before.ru_stime

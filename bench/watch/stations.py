@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import NamedTuple
 
 from honeyguide.change import Change
 from honeyguide.config.settings import FetchSettings
@@ -15,7 +13,7 @@ from honeyguide.fetch.http import CurlFetcher
 from honeyguide.parse.blocks import read_snapshot
 from honeyguide.store.database import Database
 from honeyguide.store.versions import VersionTable, body_digest
-from honeyguide.types import Request, Response, Url
+from honeyguide.types import Response, Url
 from honeyguide.watch.compare.page_change import compare_snapshots
 from honeyguide.watch.revisit_flow import DuePage
 
@@ -84,45 +82,4 @@ class Repository:
         self._new.clear()
 
 
-class Report(NamedTuple):
-    url: Url
-    body: bytes
-    change: Change | None
-
-
-class Shared:
-    """The fetcher for threads: one event loop of its own, connections shared by all of them."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._thread.start()
-        self._fetcher = fetcher()
-
-    def get(self, url: Url) -> Response:
-        asked = asyncio.run_coroutine_threadsafe(self._fetcher.fetch(Request(url)), self._loop)
-        return asked.result()
-
-    def close(self) -> None:
-        asyncio.run_coroutine_threadsafe(self._fetcher.aclose(), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-
-class Alone:
-    """The fetcher for one thread, without anybody to hand over to."""
-
-    def __init__(self) -> None:
-        self._runner = asyncio.Runner()
-        self._fetcher = fetcher()
-
-    def get(self, url: Url) -> Response:
-        return self._runner.run(self._fetcher.fetch(Request(url)))
-
-    def close(self) -> None:
-        self._runner.run(self._fetcher.aclose())
-        self._runner.close()
-
-
-__all__ = ["Alone", "Report", "Repository", "Shared", "body_digest", "differ", "fetcher", "urls"]
+__all__ = ["Repository", "body_digest", "differ", "fetcher", "urls"]

@@ -51,6 +51,10 @@ _TABLE = """
     xh xho Xhosa, yi yid Yiddish, yo yor Yoruba, za zha Zhuang, zh zho/chi Chinese, zu zul Zulu
 """
 
+RAW_SUFFIX = "-x-raw"
+"""Ends the code of a language whose words are read as they are written, without repair (a private
+part by BCP 47): ``tr-x-raw``."""
+
 _CODE = re.compile(r"[a-z]{2,3}")
 
 

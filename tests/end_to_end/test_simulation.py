@@ -71,4 +71,4 @@ def test_politeness_costs_no_wall_time(tmp_path: Path) -> None:
     began = time.monotonic()
     report = simulate_crawl(tmp_path, lab, LabResponder(load_demo_web()), latency=lambda _: 1.5)
     assert report.seconds > 100, "simulated time passes"
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 90

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from honeyguide.api.explain import explain_url
+from honeyguide.cluster.sharded_crawl import crawl_in_processes
+from honeyguide.cluster.sharded_frontier import shard_of
 from honeyguide.config.loading import parse_settings
 from honeyguide.config.settings import Settings
 from honeyguide.crawl.rescore import apply_new_labels
@@ -22,6 +25,7 @@ from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
 from honeyguide.types import Label
 from honeyguide.url import host_of
+from tests.lab_thread import serve_in_thread
 
 HONEST = "seed=3,hosts=30,pages=2000,islands=0,mirrors=0,traps=0,locality=0.8,focus=0.8,zipf=0.6"
 WEB = SyntheticWeb(parse_plan(f"{HONEST},farm=2000,farm_domains=200,farm_topic=sqlite"))
@@ -113,3 +117,34 @@ def test_a_waiting_link_says_why_and_a_label_decides(tmp_path: Path) -> None:
     with Store.open(tmp_path, "write") as store:
         store.labels.add([Label(url, 1.0) for url in spam[-3:]])
     assert spam_count(crawl(tmp_path, settings("keyword", 950))) > closed + 60
+
+
+def test_shards_hold_a_farm_back_together(tmp_path: Path) -> None:
+    wanted = settings("keyword", 700)
+    with serve_in_thread(WEB) as address:
+        lab = replace(wanted, fetch=replace(wanted.fetch, lab=address))
+        folder = tmp_path / "it"
+        for pages in (400, 700):
+            crawl_in_processes(folder, replace(lab, crawl=replace(lab.crawl, pages=pages)), 3)
+        with Store.open(folder, "read") as store:
+            rows = list(store.visits.iter_visits())
+            relevant = store.counter.read_counts().relevant
+        spam = [row for row in rows if host_of(row.url) in WEB.farm_hosts]
+        assert len(rows) == 700
+        assert 0 < len(spam) <= 0.15 * 700
+        found = {without_scheme(row.url) for row in rows} & TRUE
+        assert len(found) >= 0.6 * len(TRUE)
+        aside = [row for row in rows if row.unproven]
+        assert not any(row.relevant for row in aside)
+        assert sum(row in spam for row in aside) >= 0.8 * len(spam), "three sites are free"
+        assert len(aside) <= len(spam)
+        assert sum(row.relevant for row in rows) == relevant
+        # A good label is heard of by the shards that do not have its page.
+        with Store.open(folder, "write") as store:
+            store.labels.add([Label(row.url, 1.0) for row in spam[-3:]])
+        crawl_in_processes(folder, replace(lab, crawl=replace(lab.crawl, pages=900)), 3)
+    with Store.open(folder, "read") as store:
+        rows = list(store.visits.iter_visits())
+    freed = [row for row in rows[700:] if host_of(row.url) in WEB.farm_hosts and not row.unproven]
+    assert len(freed) > 60
+    assert len({shard_of(host_of(row.url), 3) for row in freed}) == 3

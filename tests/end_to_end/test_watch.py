@@ -110,6 +110,36 @@ def test_relevant_pages_are_watched_and_edits_found(web: Web, bees: Path, told: 
     assert rounds(told, bees)[1] == [], "told once"
 
 
+def test_every_configuration_finds_the_edits_and_tells_its_time(
+    web: Web, bees: Path, told: Told
+) -> None:
+    rounds(told, bees)
+    queen = "<p>The queen was replaced in spring, in every hive of them.</p>"
+    cases: list[tuple[str, str, tuple[int, ...]]] = [
+        ("1", "", (1, 0, 1)),
+        ("2", "8,2,3", (8, 2, 3)),
+        ("3", "8,2", (8, 0, 2)),
+        ("adaptive", "", ()),
+    ]
+    for number, (which, threads, made_of) in enumerate(cases):
+        web.bodies[f"/p{number}"] = article(number, queen)
+        more = ("--threads", threads) if threads else ()
+        done = told("watch", bees, "--once", "--json", "--configuration", which, *more)
+        assert done.code == 0, done.err
+        tally = json.loads(done.out.splitlines()[-1])
+        assert (tally["configuration"], tally["changes"], tally["failures"]) == (which, 1, 0)
+        if made_of:
+            assert (tally["fetchers"], tally["loaders"], tally["comparers"]) == made_of
+        assert tally["longest_queue"] <= PAGES
+        assert tally["effective_ms"] == pytest.approx(1000 * tally["seconds"] / tally["visits"])
+        assert tally["effective_ms"] > 0
+    shown = told("watch", bees, "--once", "--configuration", "3").err
+    assert "Configuration 3: 78 threads to fetch, 11 to compare" in shown
+    assert told("watch", bees, "--once", "--configuration", "4").code == 2
+    wrong = told("watch", bees, "--once", "--configuration", "3", "--threads", "1,2,3")
+    assert (wrong.code, "two numbers, N and M" in wrong.err) == (2, True)
+
+
 def test_what_changed_since_the_crawl_is_found(web: Web, bees: Path, told: Told) -> None:
     web.bodies["/p5"] = article(5, "<p>Mites were found in the brood.</p>")
     tally, messages = rounds(told, bees)

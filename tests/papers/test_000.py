@@ -1,4 +1,4 @@
-"""Iliou et al. 2017: two classifiers, equation 1, the gate, and learning from examples."""
+"""Iliou et al.: two classifiers, equation 1, the gate, and learning from examples."""
 
 from __future__ import annotations
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import random
 import re
+import termios
 import threading
 import time
 from pathlib import Path
@@ -19,6 +22,7 @@ from honeyguide.api.collection import Collection
 from honeyguide.api.create import create
 from honeyguide.cli.crawl import AdviceOnce
 from honeyguide.cli.main import build_application
+from honeyguide.cli.terminal import can_read_keys
 from honeyguide.config.loading import parse_settings
 from honeyguide.config.settings import Settings
 from honeyguide.errors import ConfigError, FetchError
@@ -337,3 +341,104 @@ def test_pages_that_resemble_only_a_seed_are_named(tmp_path: Path) -> None:
     with Store.open(tmp_path, "write") as store:
         store.labels.add([Label(Url(page_url(3)), 1.0, "ada", 1.0)])
     assert find_advice(tmp_path, settings) == [], "a person says what is wanted"
+
+
+def test_pages_without_the_keywords_are_asked_about(tmp_path: Path) -> None:
+    folder = tmp_path / "birds"
+    create(folder, seeds=["http://a.test/"], keywords=["feather"], contact="me@example.org")
+    verdicts = {n: float(n < 20 or 60 <= n < 70) for n in range(80)}
+    make_pages(folder, verdicts, set(range(25)), keywords=["feather"])
+    collection = Collection(folder)
+    (found,) = collection.advice()
+    assert (found.kind, found.question) == ("stray", True)
+    words = found.changes["topic"]["keywords"]
+    assert words[0] == "feather"
+    assert len(words) == 4
+    assert "hardly stand on 10 of the 30 pages that are kept, such as “" in found.sentence
+    numbers = [int(url.removeprefix("http://a.test/p")) for url in found.pages]
+    assert len(numbers) == len(found.titles) == 5
+    assert all(60 <= number < 70 for number in numbers)
+    run = lambda *words: CliRunner().invoke(build_application(), ["advise", str(folder), *words])  # noqa: E731
+    assert "--refuse" not in run("--json").output
+    assert "labelled: 0 wanted, 5 not" in run("--refuse", "1").output
+    assert {label.value for label in collection.labels()} == {0.0}
+    (again,) = collection.advice()
+    assert again.kind == "one_kind"
+    collection.accept_advice(found, wanted=[False, True])
+    assert sorted(label.value for label in collection.labels()) == [0.0] * 4 + [1.0]
+    assert collection.advice() == [], "a person says what is wanted"
+    assert collection.settings.topic.keywords == ("feather",), "most are not wanted"
+
+
+def test_words_are_added_if_most_stray_pages_are_wanted(tmp_path: Path) -> None:
+    folder = tmp_path / "birds"
+    create(folder, seeds=["http://a.test/"], keywords=["feather"], contact="me@example.org")
+    verdicts = {n: float(n < 20 or 60 <= n < 70) for n in range(80)}
+    make_pages(folder, verdicts, set(range(25)), keywords=["feather"])
+    (found,) = Collection(folder).advice()
+    said = CliRunner().invoke(build_application(), ["advise", str(folder), "--accept", "1"]).output
+    assert "labelled: 5 wanted, 0 not; it counts at once. topic.toml now says topic.key" in said
+    stored = Collection(folder)
+    assert list(stored.settings.topic.keywords) == found.changes["topic"]["keywords"]
+    assert {label.value for label in stored.labels()} == {1.0}
+
+
+def test_only_a_question_can_be_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "birds"
+    create(folder, seeds=["http://a.test/"], keywords=["name3"], contact="me@example.org")
+    make_pages(folder, {n: float(n < 8) for n in range(100)}, set(range(40)), keywords=["name3"])
+    refused = CliRunner().invoke(build_application(), ["advise", str(folder), "--refuse", "1"])
+    assert isinstance(refused.exception, ConfigError)
+    assert "not accepted changes nothing" in str(refused.exception)
+
+
+@pytest.mark.parametrize(
+    ("typed", "answers"), [("yN", [True, False]), ("nx", [False]), ("x", None), ("", None)]
+)
+def test_a_key_answers_and_the_terminal_is_left_as_it_was(
+    typed: str, answers: list[bool] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, theirs = pty.openpty()
+    before = termios.tcgetattr(theirs)
+    said: list[Any] = []
+    pages, titles = ("http://a.test/1", "http://a.test/2"), ("Emu", "Kiwi")
+    advice = Advice("stray", "Some.", "These?", pages=pages, titles=titles, question=True)
+    collection = SimpleNamespace(
+        folder=Path("birds"),
+        advice=lambda: [advice],
+        accept_advice=lambda _, wanted: said.append(wanted),
+    )
+    monkeypatch.setattr("honeyguide.cli.terminal.can_read_keys", lambda: True)
+    with open(theirs) as keyboard:
+        monkeypatch.setattr("sys.stdin", keyboard)
+        once = AdviceOnce(cast("Any", collection), cast("Any", None), asks=True)
+        monkeypatch.setattr("honeyguide.cli.crawl._KEY_S", 5.0 if typed else 0.3)
+        os.write(ours, typed.encode())
+        notes: list[str] = []
+        once.say_again(notes.append)
+        assert termios.tcgetattr(theirs) == before
+    os.close(ours)
+    assert said == ([] if answers is None else [answers])
+    assert notes[1] == "Emu  y: yes, n: no, any other key: later"
+
+
+def test_who_stated_words_alone_is_asked_once(tmp_path: Path) -> None:
+    verdicts = {n: 0.9 - n / 1000 if n < 40 else 0.1 for n in range(170)}
+    settings = make_pages(tmp_path, verdicts, set(range(45)), keywords=["feather"])
+    found = only(tmp_path, settings)
+    assert (found.kind, found.question) == ("untold", True)
+    numbers = [int(url.removeprefix("http://a.test/p")) for url in found.pages]
+    assert numbers == sorted(numbers), "from the surest to the least sure"
+    assert len(numbers) == 5
+    good = parse_settings({"topic": {"seeds": ["http://a.test/"], "good": [page_url(1)]}})
+    assert "untold" not in kinds(tmp_path, good)
+    with Store.open(tmp_path, "write") as store:
+        store.labels.add([Label(Url(page_url(3)), 0.0)])
+    assert find_advice(tmp_path, settings) == []
+
+
+def test_nobody_is_asked_where_no_terminal_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, _ = os.pipe()
+    with open(reader) as piped:
+        monkeypatch.setattr("sys.stdin", piped)
+        assert not can_read_keys()

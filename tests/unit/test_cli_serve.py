@@ -96,7 +96,7 @@ def test_no_secret_stands_in_the_command_of_the_browser_and_nobody_waits_for_it(
         assert sign_in(found[1]) == 200, "it is answered while the browser stands in front"
         assert sign_in(found[1]) == 401, "once"
         assert sign_in(said["address"]) == 200
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 25
     assert process.returncode == 0
     assert not page.exists()
 

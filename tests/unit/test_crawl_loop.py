@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from honeyguide.crawl.loop import CrawlLoop
+from honeyguide.crawl.rescore import VerdictCorrector
 from honeyguide.errors import ConnectError, StoreError, WrongType
 from honeyguide.store.store import Store
 from tests.unit.crawling import FakeWeb, crawl, rows
@@ -260,3 +261,23 @@ def test_visits_that_wait_for_nothing_leave_the_loop_its_turns(tmp_path: Path) -
     crawl(tmp_path, web, [NOBODY], meanwhile=watch)
     assert sum(at_once) == len(barred) + 1
     assert max(at_once) < 50
+
+
+def test_counts_that_the_end_corrects_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages = [f"http://a.test/{n}" for n in range(12)]
+    web = FakeWeb({NOBODY: links(*pages)} | {url: f"{BEES} {url}" for url in pages})
+    settled = VerdictCorrector.settle_cut
+
+    def settle(self: VerdictCorrector, *, now: bool = False) -> None:
+        settled(self, now=now)
+        self.tally.relevant -= 10 * now
+
+    monkeypatch.setattr(VerdictCorrector, "settle_cut", settle)
+    told = crawl(tmp_path / "a", web, [NOBODY]).warnings
+    assert (
+        "13 pages counted as relevant while it ran; judged by all that was learned, 3 are" in told
+    )
+    monkeypatch.undo()
+    assert not crawl(tmp_path / "b", web, [NOBODY]).warnings

@@ -124,4 +124,18 @@ def test_two_crawls_overlap(small: Path, tmp_path: Path) -> None:
     assert found["documents"]["first"] == found["documents"]["first_shared"] > 0
     assert found["documents"]["second"] > found["documents"]["first"]
     assert found["sites"] == dict.fromkeys(found["sites"], 1)
-    assert "key words" in told(*words)
+    assert set(found["both"]).isdisjoint(found["only_second"])
+    assert found["phrases"]["first_shared"] == len(found["both"]) > 0
+    assert len(found["both"]) + len(found["only_second"]) == found["phrases"]["second"]
+    assert [window["size"] for window in found["windows"]] == [50, 100, 200, 300, 500, 1000]
+    assert found["windows"][3]["words"] == found["words"]
+    assert found["over_time"] == []
+    later = json.loads(told(*words, "--json", "--parts", 4))["over_time"]
+    assert [part["share"] for part in later] == [0.25, 0.5, 0.75, 1.0]
+    assert later[-1]["overlap"]["documents"] == found["documents"]
+    sizes = [part["overlap"]["documents"]["second"] for part in later]
+    assert sizes == sorted(sizes)
+    assert sizes[0] < sizes[-1]
+    text = told(*words, "--parts", 2)
+    for what in ("key words", "key phrases of both: ", "after"):
+        assert what in text

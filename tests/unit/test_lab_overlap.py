@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.lab.metrics import (
+from honeyguide.lab.overlap import (
     MIN_COSINE,
     ComparedDocument,
     SharedCounts,
     compare_documents,
+    rank_phrases,
     to_document,
 )
 
@@ -94,3 +96,13 @@ def test_none_that_is_alike_is_missed(seed: int, first: int, second: int) -> Non
 def test_odd_texts_do_no_harm(text: str) -> None:
     one = [to_document("http://a.org/", text)]
     assert compare_documents(one, one).documents.first == 1
+
+
+def test_phrases_are_ranked_by_the_pages_that_have_them() -> None:
+    def document(*phrases: str) -> ComparedDocument:
+        return ComparedDocument("a.org", Counter(), {phrase: phrase for phrase in phrases})
+
+    ours = [document("wax moth", "queen"), document("wax moth"), document("honey")]
+    theirs = [document("honey"), document("honey", "hive")]
+    assert rank_phrases(ours, theirs) == (["wax moth", "queen", "honey"], ["honey", "hive"])
+    assert rank_phrases([], []) == ([], [])

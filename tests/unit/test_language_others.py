@@ -11,8 +11,16 @@ import pytest
 
 from honeyguide.errors import ConfigError, ModelError
 from honeyguide.text import language
-from honeyguide.text.language import Language, language_of, split_words, stop_words
+from honeyguide.text.highlights import find_highlights
+from honeyguide.text.language import (
+    Language,
+    language_of,
+    split_words,
+    stop_words,
+    surface_forms,
+)
 from honeyguide.text.relevance import TermMatcher
+from honeyguide.text.vectors import stem_counts
 
 # What other packages register -------------------------------------------------------------------
 
@@ -47,6 +55,27 @@ def test_others_add_and_replace_languages(registered: ModuleType) -> None:
     assert [count and count.terms for count in found] == [None, {0: 1}]
     assert TermMatcher(["機械学習"], "ja").count_terms("今日は機械学習を")[0].terms == {0: 1}
     assert language_of("en").stems["hoping"] == "hope", "English is ours"
+
+
+def test_others_repair_words_wherever_words_are_counted(registered: ModuleType) -> None:
+    """A toy language whose people leave out vowel marks and write & for a word."""
+    marked = {"kuşo": "kŭŝo", "kuso": "kŭŝo"}
+    registered.klingon = Language(  # type: ignore[attr-defined]
+        "tlh",
+        stem=lambda word: word.removesuffix("j"),
+        respell=lambda word: marked.get(word.removesuffix("j"), word),
+        rewrite=lambda text: text.replace("&", " kaj "),
+    )
+    assert split_words("kusoj&Birdo", "tlh") == ["kusoj", "kaj", "birdo"], "as they are written"
+    for keyword in ("kŭŝo kaj birdo", "kuso & birdo"):
+        matcher = TermMatcher([keyword], "tlh")
+        assert matcher.count_terms("La Kuşo & birdoj flugas.")[0].terms == {0: 1}
+        assert matcher.count_terms("kŭŝo kaj birdo")[0].terms == {0: 1}
+    assert stem_counts("kuso kŭŝo kuşo", "tlh")[0] == ("kŭŝo",)
+    spans = find_highlights("Jen kusoj.", {"kŭŝo": 1.0}, "tlh")
+    assert [span[:2] for span in spans] == [(4, 9)]
+    assert surface_forms(["kŭŝo"], "Jen kusoj.", "tlh") == ["kusoj"]
+    assert TermMatcher(["kŭŝo"], "tlh-x-raw").count_terms("kuso")[0].terms == {}
 
 
 def test_what_others_get_wrong_is_told(registered: ModuleType) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
+import msgspec
 import pytest
 
-from honeyguide.links.host_trust import HostTrust
+from honeyguide.links.host_trust import HostTrust, SiteNews
 from honeyguide.types import Label, Link, Url
 
 SEED = Url("http://seed.example/")
@@ -92,7 +93,7 @@ def test_a_good_label_is_where_trust_begins_anew() -> None:
     trust = start(honest_sites(10))
     crawl_farm(trust, 300, 200)
     held = trust.hosts_on_probation()
-    trust.add_label(Label(page("f3"), 1.0))
+    trust.add_labels([(1, Label(page("f3"), 1.0))])
     freed = held - trust.hosts_on_probation()
     assert "www.f3.example" in freed
 
@@ -115,7 +116,7 @@ def test_a_chain_of_a_few_new_sites_does_not_wait() -> None:
 def test_a_label_frees_a_region_or_closes_it(value: float, freed: bool) -> None:
     trust = start(honest_sites(10))
     crawl_farm(trust, 50, 200)
-    trust.add_label(Label(page("f3"), value))
+    trust.add_labels([(1, Label(page("f3"), value))])
     assert bool(trust.hosts_to_free()) is freed
     for number in range(1000):
         assert visit(trust, "h1", f"h{number % 10}")
@@ -126,7 +127,7 @@ def test_a_label_frees_a_region_or_closes_it(value: float, freed: bool) -> None:
 
 def test_a_bad_label_elsewhere_only_concerns_its_page() -> None:
     trust = start(honest_sites(10))
-    trust.add_label(Label(page("h3"), 0.0))
+    trust.add_labels([(1, Label(page("h3"), 0.0))])
     assert visit(trust, "h1", "h3")
 
 
@@ -159,3 +160,54 @@ def test_damaged_state_is_left_out(saved: str) -> None:
 def test_without_a_seed_nothing_waits() -> None:
     trust = HostTrust(0.1)
     assert crawl_farm(trust, 50, 200) == 200
+
+
+def tell(one: HostTrust, other: HostTrust) -> bool:
+    """News from one to the other, as they go through a wire; whether there were any."""
+    if (news := one.take_news()) is None:
+        return False
+    wire = msgspec.msgpack.encode(news)
+    other.take_in(msgspec.msgpack.decode(wire, type=SiteNews))
+    return True
+
+
+def test_news_make_shards_know_a_farm_that_each_sees_a_part_of() -> None:
+    trust = start(honest_sites(10))
+    crawl_farm(trust, 50, 200)
+    held = trust.hosts_on_probation()
+    shard = start(honest_sites(10))
+    assert visit(shard, "f1", "f45")
+    assert tell(trust, shard)
+    assert shard.why_waiting(link("f1", "f45"))
+    assert held <= shard.hosts_on_probation()
+    assert visit(shard, "f1", "f44")
+    assert not visit(shard, "f1", "f43"), "a tenth of its own visits"
+    assert tell(shard, trust), "it was at f45"
+    assert "www.f45.example" in trust.hosts_on_probation()
+
+
+def test_news_are_told_once_and_to_who_asks_again() -> None:
+    trust = start(honest_sites(10))
+    coordinator, late = HostTrust(0.1, [SEED]), HostTrust(0.1, [SEED])
+    crawl_farm(trust, 50, 200)
+    assert tell(trust, coordinator)
+    assert not tell(trust, coordinator)
+    assert tell(coordinator, trust), "the coordinator passes on what it hears"
+    trust.take_news()
+    assert not tell(trust, coordinator)
+    assert not tell(coordinator, late)
+    coordinator.tell_again()
+    assert tell(coordinator, late)
+    assert late.hosts_on_probation() == trust.hosts_on_probation() != set()
+
+
+def test_labels_and_named_sites_are_news() -> None:
+    coordinator, shard = start(honest_sites(10)), start(honest_sites(10))
+    crawl_farm(shard, 50, 200)
+    tell(shard, coordinator)
+    held = shard.hosts_on_probation()
+    coordinator.add_labels([(7, Label(page("f3"), 1.0))])
+    assert coordinator.last_label == 7
+    assert tell(coordinator, shard)
+    assert shard.hosts_on_probation() < held
+    assert visit(shard, "f2", "f3")

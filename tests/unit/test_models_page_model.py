@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,12 +11,10 @@ import pytest
 from honeyguide.models.page_model import (
     PageModel,
     ScoreMixture,
-    TopicReading,
     fit_mixture,
     select_training_set,
     train_page_model,
 )
-from honeyguide.models.svm import Linear
 from honeyguide.strategies.honeyguide import Honeyguide
 from honeyguide.text.vectors import fit_lexicon
 from honeyguide.types import Example, Link, Page, Url
@@ -176,16 +173,13 @@ def test_the_even_score_is_where_the_log_odds_are_0(good_width: float, share: fl
     assert slope * even + shift == pytest.approx(found.log_odds(even), abs=1e-9)
 
 
-@pytest.mark.parametrize(("by", "is_better"), [("seed", True), ("user", False)])
-def test_of_two_readings_the_smaller_one_is_likelier(by: Any, is_better: bool) -> None:
-    """Twenty examples were drawn from the topic: a wide reading must explain them much better."""
-    good = [_example(f"http://a.test/{n}", 1.0, by) for n in range(8)]
-    bad = [_example(f"http://b.test/{n}", 0.0, by) for n in range(8)]
-    training = select_training_set([*good, *bad])
-    model = PageModel(Linear(np.zeros(1), 0.0))
-    narrow, wide = TopicReading(model, 8.0, 40.0), TopicReading(model, 3.0, 100.0)
-    assert (narrow.cost(training) < wide.cost(training)) is is_better
-
-
-def _example(url: str, target: float, by: Any) -> Example:
-    return Example(Link(Url(url)), Page(Url(url)), target, by)
+def test_a_kind_that_shares_few_words_is_not_given_up() -> None:
+    """Good pages are birds and kings; sixty birds were visited, and ten kings."""
+    pages = [page for kind in KINDS for page in make_pages(kind, 10 if kind == "king" else 60)]
+    told = [
+        *labelled([*make_pages("bird", 64)[60:], *make_pages("king", 64)[60:]], 1.0),
+        *labelled([*make_pages("mammal", 64)[60:], *make_pages("city", 64)[60:]], 0.0),
+    ]
+    judge = Honeyguide().learn([*told, *visited(pages)])
+    assert min(mean_score(judge, kind) for kind in ("bird", "king")) > 0.8
+    assert max(mean_score(judge, kind) for kind in ("mammal", "city")) < 0.2

@@ -120,6 +120,16 @@ def test_labels_correct_what_the_mixture_says() -> None:
     assert after.chances(at)[0] < 0.5 < before.chances(at)[0]
 
 
+def test_verdicts_that_nobody_taught_are_believed_less() -> None:
+    verdicts = np.r_[np.full(50, 0.999), np.full(150, 0.01)]
+    chances = []
+    for taught in (0, 5, 20):
+        found = fit_calibration(verdicts, are_chances=True, taught=taught)
+        assert found is not None
+        chances.append(found.chances(verdicts)[0])
+    assert 0.3 < chances[0] < chances[1] < chances[2] < 0.9
+
+
 # --- In a collection ---
 
 

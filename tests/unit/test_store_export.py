@@ -10,12 +10,15 @@ from typing import Any
 
 import pytest
 
+from honeyguide.api.explain import word_rows
 from honeyguide.cli.label_file import read_labels
+from honeyguide.config.loading import parse_settings
 from honeyguide.errors import CollectionCorrupt, ConfigError, StoreError
 from honeyguide.store import Store
 from honeyguide.store.export import EXPORT_COLUMNS, export_collection
+from honeyguide.text.language import stems_of
 from honeyguide.training.documents import ColumnNames, ReadingTally, read_documents
-from honeyguide.types import Label, Url, Visit
+from honeyguide.types import Label, Reason, Url, Verdict, Visit
 from honeyguide.watch.list_import import load_watch_list
 from tests.commands import Told
 from tests.unit.store_visits import answer, bad, change, good, records, warc_files
@@ -313,3 +316,16 @@ def test_a_strangers_journal_cannot_lead_astray(tmp_path: Path) -> None:
     ):
         export_collection(store, tmp_path / "b.warc")
     assert not (tmp_path / "b.warc").exists()
+
+
+def test_reasons_quote_words_of_the_page(store: Store, tmp_path: Path) -> None:
+    assert stems_of("en")["queries"] == "queri"
+    with store.transaction():
+        store.append_visits([good(7, text="Queries of bees, and other queries.")])
+        row = list(store.visits.iter_visits(page=True))[-1]
+        store.visits.update_verdict(row.id, Verdict(0.9, (Reason("“queri”", 0.5),)))
+        reword = word_rows(store, parse_settings({"topic": {"seeds": ["http://a.test/"]}}))
+    export_collection(store, tmp_path / "a.jsonl", reword=reword)
+    assert json.loads(lines(tmp_path / "a.jsonl")[-1]["reasons"]) == [["“queries”", 0.5]]
+    damaged = row._replace(reasons="[[")
+    assert reword(damaged) is damaged

@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from honeyguide.errors import ModelError
+from honeyguide.models.anchor_meaning import AnchorMeaning
 from honeyguide.models.link_model import FEATURE_PRIOR, LinkFeatures
+from honeyguide.store.generations import pack_strategy, unpack_strategy
 from honeyguide.strategies.honeyguide import Honeyguide
+from honeyguide.text.word_vectors import text_vectors
 from honeyguide.types import UNKNOWN_SCORE, Concept, Example, Link, LinkStats, Page, Url
 
 GOOD = "owl feather nest wing beak prey night owl silent flight"
@@ -113,7 +117,7 @@ def test_the_apprentice_learns_signs_that_the_critic_cannot_know(taught: Honeygu
 
 
 def test_without_signs_or_prior_it_still_ranks(taught: Honeyguide) -> None:
-    for part in ("use_prior", "use_words", "use_signs"):
+    for part in ("use_prior", "use_words", "use_signs", "use_meanings"):
         less = replace(taught, **{part: False}).learn([*examples(), *visits(9, "owl", "engine")])
         assert all(0 <= score <= 1 for score in less.rank((link("1", "owl"), link("2", "x"))))
 
@@ -139,8 +143,9 @@ def test_the_same_examples_leave_the_page_model_alone(taught: Honeyguide) -> Non
 
 
 def test_one_kind_of_page_teaches_nothing() -> None:
-    strategy = Honeyguide()
-    assert strategy.learn([e for e in examples() if e.target]) is strategy
+    strategy, good = Honeyguide(), [e for e in examples() if e.target]
+    assert replace(strategy, use_meanings=False).learn(good).page_machine is None
+    assert strategy.learn(good).page_machine is None
 
 
 def test_optimism_shrinks_as_a_host_is_visited() -> None:
@@ -172,6 +177,59 @@ def test_links_beside_good_ones_are_lifted(taught: Honeyguide) -> None:
     assert taught.rank((good,)) > taught.rank((link,))
     assert any("next to it" in reason.what for reason in taught.explain(good))
     assert not any("next to it" in reason.what for reason in taught.explain(link))
+
+
+def titled(title: str, target: float) -> Example:
+    one = Page(Url(f"http://e.org/{title.replace(' ', '-')}"), title=title, text=title)
+    return Example(Link(one.url, channel="example"), one, target, "seed")
+
+
+DISEASES = [
+    *(titled(title, 1.0) for title in ("Typhoid fever", "Measles", "Smallpox", "Malaria")),
+    *(titled(title, 0.0) for title in ("Rail gauge", "Flying Scotsman", "Signal box", "Tram")),
+]
+
+
+def test_anchors_count_by_their_meaning() -> None:
+    cholera, engine = link("1", "Cholera"), link("2", "Steam locomotive")
+    learned = Honeyguide().learn(DISEASES)
+    disease, other = learned.rank((cholera, engine))
+    assert disease > 2 * other
+    assert any(
+        "“Cholera” is close in meaning to" in reason.what and reason.weight > 0
+        for reason in learned.explain(cholera)
+    )
+    for less in (Honeyguide(use_meanings=False), Honeyguide(language="tr")):
+        same, as_well = less.learn(DISEASES).rank((cholera, engine))
+        assert same == as_well
+
+
+def test_stated_words_count_by_their_meaning_until_examples_do() -> None:
+    stated = Honeyguide(keywords=("epidemic disease",))
+    cholera, engine = link("1", "Cholera"), link("2", "Steam locomotive")
+    disease, other = stated.rank((cholera, engine))
+    assert disease > other
+    learned = stated.learn([titled("Rail gauge", 1.0), titled("Malaria", 0.0)])
+    disease, other = learned.rank((cholera, engine))
+    assert disease < other
+
+
+def test_followed_anchors_teach_what_is_meant() -> None:
+    learned = Honeyguide().learn([*examples(), *visits(9, "Cholera", "Railway")])
+    assert learned.meaning is not None
+    disease, engine = learned.meaning.log_odds(text_vectors(("Smallpox", "Steam locomotive")))
+    assert disease > engine + 0.5
+
+
+def test_what_is_meant_is_saved_with_a_generation() -> None:
+    learned = Honeyguide().learn(DISEASES)
+    loaded = unpack_strategy(pack_strategy("honeyguide", learned), lambda _: Honeyguide)
+    links = link("1", "Cholera"), link("2", "Steam locomotive")
+    assert loaded.rank(links) == learned.rank(links)
+    with pytest.raises(ModelError, match="not that"):
+        replace(learned, meaning="owl")
+    with pytest.raises(ModelError, match="equally long"):
+        replace(learned, meaning=AnchorMeaning(np.zeros(3)))
 
 
 def test_the_prior_has_a_reason_for_every_sign() -> None:

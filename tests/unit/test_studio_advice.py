@@ -38,7 +38,8 @@ def test_advice_is_listed_and_accepted(tmp_path: Path) -> None:
 
 def test_what_only_a_person_can_mend_is_refused(tmp_path: Path) -> None:
     client = made(tmp_path, dict.fromkeys(range(60), 0.9), set(range(60)))
-    (found,) = client.get("/api/c/birds/advice").json
+    asked, found = client.get("/api/c/birds/advice").json
+    assert (asked["kind"], asked["question"], len(asked["pages"])) == ("stray", True, 5)
     assert (found["kind"], found["acceptable"], found["command"]) == ("wide", False, "ask")
     answer = client.post("/api/c/birds/advice", {"proposal": found["proposal"]})
     assert answer.status == 400

@@ -103,10 +103,10 @@ def test_a_head_that_trickles_is_cut(served: Studio) -> None:
     with connect(served) as client:
         client.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n")
         with contextlib.suppress(OSError):
-            while time.monotonic() - began < 8:
+            while time.monotonic() - began < 60:
                 client.sendall(b"X-A: b\r\n")
                 time.sleep(0.05)
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 30
 
 
 def test_a_silent_connection_is_cut(served: Studio) -> None:

@@ -92,7 +92,7 @@ def test_one_bad_folder_is_one_bad_row(client: Client, harm: object) -> None:
     assert client.get("/metrics").status == 200
     assert 'collection="birds"' in client.get("/metrics").body.decode()
     assert client.get("/api/choices").json["contact"] == "a@example.org"
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
 
 
 def test_names_that_no_file_can_have(client: Client) -> None:

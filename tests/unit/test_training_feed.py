@@ -18,6 +18,9 @@ from honeyguide.crawl.rescore import current_judge, rescore_pages
 from honeyguide.crawl.status import collection_status, missing_page_notes
 from honeyguide.errors import ConfigError, ModelError
 from honeyguide.learning.topics import example_labels, load_example_files
+from honeyguide.learning.unlearned import find_unlearned
+from honeyguide.search.query_planner import composer_pages
+from honeyguide.store.searches import SearchRow
 from honeyguide.store.store import Store
 from honeyguide.types import Label, Url
 from tests.unit.crawling import FakeWeb, crawl, rows
@@ -144,6 +147,51 @@ def test_a_bad_page_never_fetched_is_counted_apart(tmp_path: Path) -> None:
     pairs = [(address(300), 0.0), (address(301), 1.0), (address(0), 0.0)]
     done = add_labels(tmp_path, settings, pairs, "ada", None)
     assert (done.kept, done.unfetched, done.unseen_bad) == (3, 2, 1)
+
+
+def test_bad_search_results_teach_without_being_fetched(tmp_path: Path) -> None:
+    web = birds()
+    crawl(tmp_path, web, [address(0)], **LEARNING)
+    seen = len(web.asked)
+    results = [f"http://b.test/{n}" for n in range(6)]
+    settings = parse_settings({"topic": {"seeds": [address(0)]}, "crawl": LEARNING["crawl"]})
+    with Store.open(tmp_path, "write") as store, store.transaction():
+        hits = [(url, f"Soup of today {url[-1]}", f"{SOUP} {url[-1]}") for url in results]
+        store.searches.add_search(SearchRow(1.0, "fake", "soup"), hits)
+        finches = [url for url in web.paths() if is_finch(url)][:6]
+    pairs = [(url, 1.0) for url in finches] + [(url, 0.0) for url in results]
+    done = add_labels(tmp_path, settings, [*pairs, (address(300), 0.0)], "ada", "")
+    assert (done.unfetched, done.unseen_bad, done.unseen_results) == (7, 7, 6)
+    with Store.open(tmp_path, "read") as store:
+        left = find_unlearned(store, settings)
+        assert (left.waiting, left.unfetched) == (12, 1), "the other one teaches nothing"
+        composed = {page.url: weight for page, weight in composer_pages(store, settings)}
+    assert {composed[Url(url)] for url in results} == {-1.0}
+
+    more = {**LEARNING, "crawl": LEARNING["crawl"] | {"pages": 60}}
+    crawl(tmp_path, web, [address(0)], **more)
+    later = [url for _, url in web.asked[seen:] if url.startswith("http://a.test/p")]
+    assert not [url for _, url in web.asked if "b.test" in url], "none was fetched"
+    assert sum(map(is_finch, later)) / len(later) > 0.8, "and all were learned from"
+    with Store.open(tmp_path, "read") as store:
+        notes = [row.note for row in store.generations.list_all()]
+        assert find_unlearned(store, settings).waiting == 0
+    assert any(note.startswith("6 good and 6 bad examples") for note in notes), notes
+
+
+def test_bad_examples_that_cannot_be_had_teach_by_their_search_results(tmp_path: Path) -> None:
+    web = birds()
+    crawl(tmp_path, web, [address(0)], **LEARNING)
+    gone = [address(n) for n in range(301, 311, 2)]
+    with Store.open(tmp_path, "write") as store, store.transaction():
+        hits = [(url, f"Soup of today {url[-1]}", f"{SOUP} {url[-1]}") for url in gone]
+        store.searches.add_search(SearchRow(1.0, "fake", "soup"), hits)
+    topic = {"keywords": [], "good": [address(n) for n in (2, 4, 6, 8)], "bad": gone}
+    crawl(tmp_path, web, [address(0)], crawl=LEARNING["crawl"] | {"pages": 60}, topic=topic)
+    assert set(gone) <= set(web.paths()), "they were asked for"
+    with Store.open(tmp_path, "read") as store:
+        notes = [row.note for row in store.generations.list_all()]
+    assert any("4 good and 5 bad examples" in note for note in notes), notes
 
 
 def test_labels_of_earlier_runs_and_of_pages_never_seen(tmp_path: Path) -> None:

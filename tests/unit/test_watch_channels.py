@@ -180,7 +180,7 @@ def test_a_receiver_that_misbehaves_is_tried_later(script: list[bytes | float], 
         outcome = send(Webhook(server.url("/"), timeout_s=0.3))
     assert outcome.state == "retry"
     assert why in outcome.why
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 15
 
 
 def test_an_endless_answer_is_not_read() -> None:
@@ -206,7 +206,7 @@ def test_a_cancelled_post_ends() -> None:
                 await task
             return time.monotonic() - start
 
-    assert asyncio.run(main()) < 3
+    assert asyncio.run(main()) < 30
 
 
 @pytest.mark.parametrize("url", ["", "ftp://e.org/", "e.org/hook", "file:///etc/passwd", "http://"])

@@ -2,7 +2,9 @@
 
 :data:`RULES` is the table of rules, the most pressing first. Each looks at the same evidence and
 says something, or mostly nothing: a crawl that does well gets no advice. What a settings change
-can mend is mended by :func:`accept_advice`; it counts from the next start on.
+can mend is mended by :func:`accept_advice`; it counts from the next start on. A question is
+answered with yes or no, page by page or for all: they are labelled, and a crawl that runs learns
+from them.
 
 Words are proposed from the crawl's own likely pages, against its other pages as a background: what
 is common everywhere, such as a site's name in every title, is never proposed.
@@ -34,7 +36,19 @@ from honeyguide.text.language import language_of
 from honeyguide.text.relevance import TermMatcher
 from honeyguide.types import Page
 
-AdviceKind = Literal["no_pages", "language", "barren", "no_words", "narrow", "wide", "one_kind"]
+AdviceKind = Literal[
+    "no_pages",
+    "language",
+    "barren",
+    "no_words",
+    "stray",
+    "narrow",
+    "wide",
+    "one_kind",
+    "untold",
+    "unseen",
+    "generic",
+]
 
 _SAVED_KEY = "advice"
 _MAX_PAGES = 400
@@ -49,11 +63,19 @@ _SIGNS, _SIGNS_SHARED = 5, 3
 """Most distinctive phrases of kept pages, and how many of them make another page look like one."""
 _NARROW_RATIO = 2.5
 """Pages that look alike, for each that is kept, from which on the topic is read too narrowly."""
+_STRAY_DENSITY, _SHORT_PAGE = 1.0, 200
+"""Keywords in a thousand words below which a page is hardly about them; and words that every page
+is taken to have."""
+_STRAY_SHARE, _STRAY_PAGES, _STRAY_LABELS = 0.25, 5, 9
+"""Share and number of such pages among the kept ones that are worth a question, and labels from
+which on people have said enough."""
+_UNTOLD_PAGES, _UNTOLD_KEPT = 150, 10
+"""Pages, and kept ones, from which on somebody who only stated words is asked about some."""
 _WIDE_SHARE = 0.9
 _FOREIGN_SHARE = 0.8
 _ONE_KIND_LABELS = 5
-_NAMED_PAGES = 3
-"""Pages that are named, so that a person can decide."""
+_NAMED_PAGES, _ASKED_PAGES = 3, 5
+"""Pages that are named, so that a person can decide; and those of a question."""
 _TITLE_CHARS = 60
 _WORDS = 3
 """Words that are proposed."""
@@ -71,11 +93,21 @@ class Advice:
     proposal: str
     """What to do."""
     changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Settings that accepting it writes, by table and key; none: only a person can mend it."""
+    """Settings that accepting it writes, by table and key, or saying yes to most pages of a
+    question; none: only a person can mend it."""
     command: str = ""
     """The command that mends it where no setting does: ``ask``."""
     pages: tuple[str, ...] = ()
     """Pages by which a person can decide: whether these are wanted."""
+    titles: tuple[str, ...] = ()
+    """Of these pages; nothing in them may steer a terminal."""
+    question: bool = False
+    """Yes or no is the answer, for each of these pages: they are labelled good, or bad."""
+
+    @property
+    def is_acceptable(self) -> bool:
+        """Whether a key is enough; otherwise a person has more to do."""
+        return self.question or bool(self.changes)
 
     def __str__(self) -> str:
         return f"{self.sentence} {self.proposal}"
@@ -124,7 +156,8 @@ def _digest(*values: object) -> str:
 
 def _apply_rules(store: Store, settings: Settings) -> list[Advice]:
     evidence = CrawlEvidence(store, settings)
-    return [advice for rule in RULES if (advice := rule(evidence))]
+    found = [advice for rule in RULES if (advice := rule(evidence))]
+    return found or [advice for advice in [LAST_RULE(evidence)] if advice]
 
 
 def accept_advice(folder: Path, settings: Settings, proposal: str) -> Advice:
@@ -196,7 +229,7 @@ class CrawlEvidence:
 
     @cached_property
     def phrases(self) -> list[tuple[bool, PagePhrases]]:
-        reader = language_of(self.settings.topic.keyword_language)
+        reader = language_of(self.settings.topic.word_language)
         return [
             (kept, extract_phrases(page.url, page.title, page.text, 1.0, reader))
             for kept, page in self.pages
@@ -226,9 +259,17 @@ class CrawlEvidence:
     def count_with_keywords(self, pages: Sequence[Page]) -> int:
         """Pages on which a keyword stands."""
         topic = self.settings.topic
-        matcher = TermMatcher(topic.keywords, topic.keyword_language)
+        matcher = TermMatcher(topic.keywords, topic.word_language)
         texts = (f"{p.title} . {' . '.join(p.headings)} . {p.text}" for p in pages)
         return sum(bool(matcher.count_terms(text)[0].terms) for text in texts)
+
+    def keyword_density(self, page: Page) -> float:
+        """How often keywords stand in a thousand words of a page."""
+        topic = self.settings.topic
+        matcher = TermMatcher(topic.keywords, topic.word_language)
+        text = f"{page.title} . {' . '.join(page.headings)} . {page.text}"
+        count, length = matcher.count_terms(text)
+        return 1000 * sum(count.terms.values()) / max(length, _SHORT_PAGE)
 
     def add_keywords(self, signs: Sequence[PhraseSign]) -> tuple[str, dict[str, Any]]:
         """The proposal to add words, and the settings that it changes; none without words."""
@@ -246,7 +287,7 @@ def find_signs(
     """Phrases that a fifth of the likely pages have, and that tell them from the rest."""
     if not likely or not rest:
         return []
-    reader = language_of(settings.topic.keyword_language)
+    reader = language_of(settings.topic.word_language)
     own = {reader.stems[w] for text in settings.topic.keywords for w in reader.words(text)}
     pages = Counter(key for page in likely for key in page.phrases)
     names = {key: name for page in likely for key, name in page.phrases.items()}
@@ -320,22 +361,81 @@ def keywords_stand_nowhere(seen: CrawlEvidence) -> Advice | None:
         return None
     if seen.settings.topics or seen.count_with_keywords(kept) or topic_is_too_narrow(seen):
         return None  # the last says it, too
-    titles, urls = _name_pages(kept)
+    named = _name_pages(kept)
     sentence = (
-        f"Your keywords stand on none of the {len(kept)} pages that are kept, such as {titles}."
+        f"Your keywords stand on none of the {len(kept)} pages that are kept, such as {named}."
     )
     if topic.seeds_are_doors:
         ask = "Label a page that you want."
-        return Advice("no_words", sentence, ask, command="ask", pages=urls)
+        return Advice("no_words", sentence, ask, command="ask", **named._asdict())
     proposal = "If these are not what you want: take your seeds for mere doors, not for examples?"
-    return Advice("no_words", sentence, proposal, {"topic": {"seeds_are_doors": True}}, pages=urls)
+    return Advice(
+        "no_words", sentence, proposal, {"topic": {"seeds_are_doors": True}}, **named._asdict()
+    )
 
 
-def _name_pages(pages: Sequence[Page]) -> tuple[str, tuple[str, ...]]:
-    """Some of them, spread over all: their titles, and their addresses."""
-    named = pages[:: -(-len(pages) // _NAMED_PAGES)]
-    titles = ", ".join(f"“{_plain_title(page)}”" for page in named)
-    return titles, tuple(page.url for page in named)
+def kept_pages_stray(seen: CrawlEvidence) -> Advice | None:
+    """Many kept pages hardly have a keyword: other words of the topic led to them, or away."""
+    topic, good = seen.settings.topic, [value >= 0.5 for value in seen.labels.values()]
+    told = seen.example_kinds or any(good) or len(good) >= _STRAY_LABELS
+    if told or not topic.keywords or seen.settings.topics or len(seen.rows) < _MIN_PAGES:
+        return None
+    kept = [page for is_kept, page in seen.pages if is_kept and page.url not in seen.labels]
+    stray = [page for page in kept if seen.keyword_density(page) < _STRAY_DENSITY]
+    if len(stray) < max(_STRAY_PAGES, _STRAY_SHARE * len(kept)):
+        return None
+    if keywords_stand_nowhere(seen) or topic_is_too_narrow(seen):
+        return None  # they say it, too
+    named = _name_pages(stray, _ASKED_PAGES)
+    proposal, changes = seen.add_keywords(seen.distinctive_signs)
+    return Advice(
+        "stray",
+        f"Your keywords hardly stand on {len(stray)} of the {len(kept)} pages that are kept, "
+        f"such as {named}.",
+        "Do you want these?" + (f" If most: {_lower_first(proposal)}" if changes else ""),
+        changes,
+        **named._asdict(),
+        question=True,
+    )
+
+
+def _lower_first(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
+def nobody_said(seen: CrawlEvidence) -> Advice | None:
+    """The topic is stated in words alone, which may be read otherwise than they were meant: no
+    count of a crawl can tell."""
+    topic = seen.settings.topic
+    words = topic.keywords or topic.description
+    if seen.example_kinds or seen.labels or not words or len(seen.rows) < _UNTOLD_PAGES:
+        return None
+    kept = [row for row in seen.rows if seen.is_kept(row)]
+    if len(kept) < _UNTOLD_KEPT or seen.settings.topics:
+        return None
+    kept.sort(key=lambda row: -(row.verdict or 0.0))
+    named = _name_pages(list(map(seen.store.visits.rebuild_page, kept)), _ASKED_PAGES)
+    return Advice(
+        "untold",
+        f"{len(kept)} pages are kept for your words, from the surest to the least sure: {named}.",
+        "Do you want these?",
+        **named._asdict(),
+        question=True,
+    )
+
+
+class _NamedPages(NamedTuple):
+    titles: tuple[str, ...]
+    pages: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return ", ".join(f"“{title}”" for title in self.titles)
+
+
+def _name_pages(pages: Sequence[Page], most: int = _NAMED_PAGES) -> _NamedPages:
+    """Some of them, spread over all."""
+    named = pages[:: -(-len(pages) // most)]
+    return _NamedPages(tuple(map(_plain_title, named)), tuple(page.url for page in named))
 
 
 def topic_is_too_narrow(seen: CrawlEvidence) -> Advice | None:
@@ -352,12 +452,12 @@ def topic_is_too_narrow(seen: CrawlEvidence) -> Advice | None:
     ]
     if len(alike) < _NARROW_RATIO * kept:
         return None
-    titles, urls = _name_pages([page for is_kept, page in alike if not is_kept])
-    left_out = f"left out are pages such as {titles}."
+    named = _name_pages([page for is_kept, page in alike if not is_kept])
+    left_out = f"left out are pages such as {named}."
     if not seen.settings.topic.keywords:
         # What good pages have in common may be too wide: only a person knows.
         sentence = f"{kept} pages are kept, and {len(alike)} look alike; {left_out}"
-        return Advice("narrow", sentence, "Say which you want.", command="ask", pages=urls)
+        return Advice("narrow", sentence, "Say which you want.", command="ask", **named._asdict())
     on = seen.count_with_keywords([page for _, page in alike])
     proposal, changes = seen.add_keywords(signs)
     if 2 * on > len(alike) or not changes:
@@ -365,9 +465,9 @@ def topic_is_too_narrow(seen: CrawlEvidence) -> Advice | None:
     return Advice(
         "narrow",
         f"Your keywords stand on {on} of {len(alike)} pages that look alike; {left_out}",
-        f"If you want these: {proposal[0].lower()}{proposal[1:]}",
+        f"If you want these: {_lower_first(proposal)}",
         changes,
-        pages=urls,
+        **named._asdict(),
     )
 
 
@@ -409,8 +509,11 @@ RULES: tuple[Callable[[CrawlEvidence], Advice | None], ...] = (
     language_is_not_wanted,
     nothing_relevant_lately,
     keywords_stand_nowhere,
+    kept_pages_stray,
     topic_is_too_narrow,
     topic_is_too_wide,
     labels_are_of_one_kind,
 )
 """The most pressing first."""
+LAST_RULE = nobody_said
+"""What is asked where nothing else is said."""

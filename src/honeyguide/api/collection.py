@@ -16,7 +16,7 @@ from honeyguide.api.long_calls import ProgressOption, async_twin, blocking, show
 from honeyguide.api.tables import HarvestTable, ResultTable, to_datetime
 from honeyguide.api.user_urls import resolve_url
 from honeyguide.config.loading import check_keep, load_settings
-from honeyguide.config.settings import Settings
+from honeyguide.config.settings import Settings, WatchConfiguration
 from honeyguide.errors import ConfigError, HoneyguideError, StoreError
 from honeyguide.learning import topics as several
 from honeyguide.multi_topic import topic_names
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from honeyguide.api.explain import Explanation
     from honeyguide.api.generations import GenerationComparison, GenerationSummary, LearnOutcome
     from honeyguide.api.labels import LabelOutcome
+    from honeyguide.api.report import CollectionReport
     from honeyguide.api.search import ManualSearch, SearchOverview
     from honeyguide.api.teach import TeacherOverview
     from honeyguide.api.watch import WatchList
@@ -161,12 +162,20 @@ class Collection:
 
     @blocking
     def watch(
-        self, *, once: bool = False, hours: float = 0.0, progress: ProgressOption = None
+        self,
+        *,
+        once: bool = False,
+        hours: float = 0.0,
+        configuration: WatchConfiguration | None = None,
+        threads: Sequence[int] = (),
+        progress: ProgressOption = None,
     ) -> WatchProgress:
         """Come back to the watched pages, keep every version, and tell what changed.
 
         ``once``: visit every page once, then end; ``hours``: end after so many. Ctrl-C stops
         cleanly. Relevant pages of a crawl enter by themselves; see :attr:`watch_list`.
+        ``configuration`` and its ``threads`` are those of Meegahapola et al.; the result tells
+        the time per page.
         """
         from honeyguide.api.watch import watch_with_progress
 
@@ -176,7 +185,15 @@ class Collection:
                 f"{self.name}: nothing is watched yet. Relevant pages of a crawl are added by "
                 "themselves: crawl() first, or add pages with watch_list.add(URL)"
             )
-        return watch_with_progress(self.folder, self.settings, progress, once=once, hours=hours)
+        return watch_with_progress(
+            self.folder,
+            self.settings,
+            progress,
+            once=once,
+            hours=hours,
+            configuration=configuration,
+            threads=threads,
+        )
 
     watch_async = async_twin(watch)
 
@@ -315,6 +332,22 @@ class Collection:
                 return found
             return replace(found, topics=several.relevant_per_topic(store, self.settings))
 
+    def report(self, *, span_s: float = 0.0, every: int = 0) -> CollectionReport:
+        """What it brought in over time and how right that is, to show to others.
+
+        ``span_s``: the length of a span of time; ``every``: one result in so many is offered for
+        judging; 0: as fits. Also while it is being crawled.
+
+        Example::
+
+            birds.report().save("birds.html")
+        """
+        from honeyguide.api.report import make_report
+
+        every = check_values.check_count("every", every, "one result in so many, or 0")
+        self._open_settled().close()
+        return make_report(self.folder, self.settings, span_s=float(span_s), every=every)
+
     def keep(self, wish: str | float) -> None:
         """Turn the dial ``topic.keep``: "strict", "balanced", "generous", or a precision such as
         0.9. It counts at once, in a crawl that runs within a second."""
@@ -355,6 +388,7 @@ class Collection:
 
         The columns of a frame are those of an export.
         """
+        from honeyguide.api.explain import word_rows
         from honeyguide.store.export import EXPORT_COLUMNS, export_rows
 
         def read_rows() -> Iterator[VisitRow]:
@@ -365,6 +399,7 @@ class Collection:
             with self._open_settled() as store:
                 rows = store.visits.iter_visits(relevant=relevant, page=True)
                 topics = self._selected_topics(store.threshold)
+                rows = map(word_rows(store, self.settings), rows)
                 for row in export_rows(store, rows, text=text, topics=topics):
                     yield row | {"at": datetime.fromisoformat(row["at"]) if row["at"] else None}
 
@@ -443,13 +478,19 @@ class Collection:
 
         return advice_.find_advice(self.folder, self.settings, saved=saved)
 
-    def accept_advice(self, advice: Advice) -> None:
-        """Write into topic.toml what this advice changes; it counts from the next crawl on."""
+    def accept_advice(self, advice: Advice, *, wanted: bool | Sequence[bool] = True) -> None:
+        """Write into topic.toml what this advice changes; it counts from the next crawl on. Where
+        it is a question, its pages, all or one by one, are labelled as ``wanted`` or not, which
+        counts at once; the file is changed if most are wanted."""
         from honeyguide.api import advice as advice_
 
-        written = load_settings(self.folder / "topic.toml")
-        advice_.accept_advice(self.folder, written, advice.proposal)
-        self.settings = load_settings(self.folder / "topic.toml")
+        each = [wanted] * len(advice.pages) if isinstance(wanted, bool) else wanted
+        if not advice.question or (advice.changes and 2 * sum(each) > len(advice.pages)):
+            written = load_settings(self.folder / "topic.toml")
+            advice_.accept_advice(self.folder, written, advice.proposal)
+            self.settings = load_settings(self.folder / "topic.toml")
+        if advice.question:
+            self.label_all(zip(advice.pages, map(float, each), strict=False))
 
     @overload
     def labels(self) -> ResultTable[Label]: ...
@@ -552,6 +593,7 @@ class Collection:
         in this one, or in ``all``; also where it is not among ``topic.language``. ``keep``: as
         strict as this, instead of ``topic.keep``.
         """
+        from honeyguide.api.explain import word_rows
         from honeyguide.store.export import export_collection
 
         several.resolve_topic(self.settings, topic)
@@ -576,6 +618,7 @@ class Collection:
                 topics=self._selected_topics(cut or store.threshold, topic),
                 language=language,
                 cut=cut,
+                reword=word_rows(store, self.settings),
             )
 
     export_async = async_twin(export)

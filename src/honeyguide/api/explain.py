@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from honeyguide.crawl.live_generation import load_readable_generation
 from honeyguide.crawl.process_page import SEED_LINK_SCORE
 from honeyguide.crawl.rescore import restore_host_trust
 from honeyguide.crawl.status import describe_failure
-from honeyguide.errors import ConfigError, ModelError
+from honeyguide.errors import CollectionCorrupt, ConfigError, ModelError
 from honeyguide.frontier.replay import LoggedLink, find_logged_link
 from honeyguide.languages.gate import build_language_gate
 from honeyguide.learning import topics
@@ -23,6 +24,7 @@ from honeyguide.net.robots import RobotsCache
 from honeyguide.protocols import Strategy
 from honeyguide.search.query import parse_query
 from honeyguide.store.codec import pack_reasons
+from honeyguide.store.export import RowWording
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
 from honeyguide.text.highlights import format_verdict, unstem_reasons
@@ -90,8 +92,8 @@ def explain_url(folder: Path, settings: Settings, text: str, now: float) -> Expl
     if url is None:
         raise ConfigError(f"{text!r} is not an http or https address")
     with Store.open(folder, "read") as store:
-        tongue = settings.topic.keyword_language
-        visits = tuple(_put_words(store, row, tongue) for row in store.visits.attempts_at(url))
+        language = settings.topic.word_language
+        visits = tuple(put_words(store, row, language) for row in store.visits.attempts_at(url))
         waiting = None
         if not (visits and _is_over(visits[-1])):
             with store.frontier_log_for(url) as log:
@@ -116,10 +118,21 @@ def explain_url(folder: Path, settings: Settings, text: str, now: float) -> Expl
         )
 
 
-def _put_words(store: Store, row: VisitRow, language: str) -> VisitRow:
+def put_words(store: Store, row: VisitRow, language: str) -> VisitRow:
     """The visit, with words of its page in place of the stems that reasons quote."""
     text = store.visits.readable_text(row) if row.reasons else ""
     return row._replace(reasons=pack_reasons(unstem_reasons(row.verdict_reasons, text, language)))
+
+
+def word_rows(store: Store, settings: Settings) -> RowWording:
+    """What an export writes of a visit: words in its reasons, or these as they are, if damaged."""
+
+    def reword(row: VisitRow) -> VisitRow:
+        with suppress(CollectionCorrupt):
+            return put_words(store, row, settings.topic.word_language)
+        return row
+
+    return reword
 
 
 def _answer_in_words(
@@ -197,7 +210,7 @@ def _score_reasons(
     if untold and strategy.traits.parent_score == "all":
         (link,) = MeanParent().annotate_links((link,))
     around = f"{link.anchor} {link.before} {link.after} {read(link.url)}"
-    reasons = list(unstem_reasons(strategy.explain(link), around, settings.topic.keyword_language))
+    reasons = list(unstem_reasons(strategy.explain(link), around, settings.topic.word_language))
     if untold and strategy.traits.parent_score == "all" and link.source is not None:
         hint = (
             "scored by the page that it was found on only; the crawl also counts the other "
@@ -253,8 +266,7 @@ def _distrust_reason(store: Store, settings: Settings, link: Link) -> str:
     trust = restore_host_trust(store, settings)
     if trust is None:
         return ""
-    for _, label in store.labels.effective_after():
-        trust.add_label(label)
+    trust.add_labels(store.labels.effective_after())
     return trust.why_waiting(link)
 
 

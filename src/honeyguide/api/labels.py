@@ -14,6 +14,7 @@ from honeyguide.config.settings import Settings
 from honeyguide.crawl.rescore import apply_new_labels
 from honeyguide.errors import ConfigError
 from honeyguide.learning import topics
+from honeyguide.learning.unlearned import teaches_unseen
 from honeyguide.store.labels import PassReason, UndoneLabel, find_contradictions
 from honeyguide.store.store import Store, open_existing_store
 from honeyguide.types import Label, Url
@@ -93,6 +94,8 @@ class LabelOutcome(NamedTuple):
     """Of them, those that say the opposite of topic.good and topic.bad."""
     unseen_bad: int = 0
     """Of those for pages that were not fetched, the bad ones: nothing is fetched for them."""
+    unseen_results: int = 0
+    """Of the bad ones, search results: their headlines and snippets teach."""
 
 
 class LabelConflict(NamedTuple):
@@ -179,7 +182,8 @@ def _store_labels(
     missing = [label for url, label in labels.items() if not store.visits.attempts_at(url)]
     opposed = sum(topics.opposes_examples(settings, labels.values()))
     bad = sum(label.value < 0.5 for label in missing)
-    return LabelOutcome(len(labels), len(missing), opposed, bad)
+    results = sum(teaches_unseen(store, label) for label in missing)
+    return LabelOutcome(len(labels), len(missing), opposed, bad, results)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from honeyguide.search.http_client import TOO_LARGE_TEXT, MonthlyUsage
 from honeyguide.search.query import Query, parse_query
 from honeyguide.search.query_bandit import QueryBandit
 from honeyguide.search.query_planner import newest_taken_search, restore_query_bandit
-from honeyguide.search.session import canonical_hits, result_link
+from honeyguide.search.session import canonical_hits
 from honeyguide.store.collection_files import lock_holder
 from honeyguide.store.searches import SearchRow
 from honeyguide.store.store import Store, open_existing_store
@@ -483,7 +483,7 @@ class _ResultStore(NamedTuple):
         """Into the store, at once; opened anew, so that a crawl may begin meanwhile."""
         new = not (self.folder / "collection.db").exists()
         hits = canonical_hits(results, self.settings.scope.strip_tracking)
-        links = [result_link(hit, Url(search.address), _UNKNOWN_YIELD) for hit in hits]
+        links = [hit.to_link(Url(search.address), _UNKNOWN_YIELD) for hit in hits]
         scores = self.strategy.rank(links) if links else []
         with Store.open(self.folder, "crawl" if new else "write", self.settings.store) as store:
             store.searches.add_search(search, hits)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,8 @@ def train(
     source: str | Path,
     out: str | Path,
     *,
+    more: Sequence[str | Path] = (),
+    test: str | Path = "",
     kind: str = "auto",
     language: str = "",
     normalise: bool = False,
@@ -35,9 +38,10 @@ def train(
 ) -> TrainedModel:
     """Train a model that sorts pages into categories, and measure it by cross-validation.
 
-    ``source`` is a folder with a folder for each category, or a .jsonl, .csv or .tsv file;
-    ``out`` a folder for the model, its report and its card. The strategy ``topic_cnn`` crawls
-    with it.
+    ``source`` is a folder with a folder for each category, or a .jsonl, .csv or .tsv file, and
+    ``more`` are others; ``out`` a folder for the model, its report and its card. ``test`` is a
+    source to test the model on: what it has in common with the others is left out. The strategy
+    ``topic_cnn`` crawls with it.
 
     Example::
 
@@ -55,14 +59,10 @@ def train(
     request = ModelRequest(
         source=Path(source),
         out=Path(out),
+        more=tuple(map(Path, more)),
+        test=Path(test) if test else None,
         kind=kind,
-        # Vectors are of words as they stand in texts, and encoders read whole sentences.
-        reading=TextTokenizer(
-            language,
-            normalise,
-            stem=not embedding,
-            stops=bool(embedding) and Path(embedding).is_dir(),
-        ),
+        reading=TextTokenizer.for_embedding(embedding, language, normalise),
         columns=ColumnNames(text, label, encoding),
         folds=folds,
         options=TrainingOptions(epochs=epochs, seed=seed, embedding=embedding),

@@ -7,15 +7,17 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args
 
+from honeyguide.api.check_values import check_choice, check_count
 from honeyguide.api.long_calls import ProgressOption, show_progress
 from honeyguide.api.tables import ResultTable, to_datetime
 from honeyguide.api.user_urls import resolve_url
 from honeyguide.change import ChangeKind
-from honeyguide.config.settings import Settings
+from honeyguide.config.settings import Settings, WatchConfiguration
 from honeyguide.crawl.from_settings import build_scope_filter
 from honeyguide.crawl.rescore import current_judge
 from honeyguide.crawl.signals import relaxed_gc, run_in_loop, stop_on_signals
@@ -77,11 +79,36 @@ async def run_watch(
 
 
 def watch_with_progress(
-    folder: Path, settings: Settings, progress: ProgressOption, *, once: bool, hours: float
+    folder: Path,
+    settings: Settings,
+    progress: ProgressOption,
+    *,
+    once: bool,
+    hours: float,
+    configuration: WatchConfiguration | None = None,
+    threads: Sequence[int] = (),
 ) -> WatchProgress:
-    """The same, shown as ``progress`` says; it waits for pages where there is none to watch yet."""
+    """The same, shown as ``progress`` says; it waits for pages where there is none to watch yet.
+
+    ``configuration`` and ``threads`` replace the settings of these names.
+    """
+    if configuration is not None or threads:
+        settings = _with_configuration(settings, configuration, threads)
     with show_progress(progress, folder.resolve().name, describe_watch) as show:
         return run_in_loop(run_watch(folder, settings, show, once=once, hours=hours))
+
+
+def _with_configuration(
+    settings: Settings, configuration: WatchConfiguration | None, threads: Sequence[int]
+) -> Settings:
+    chosen = configuration or settings.watch.configuration
+    check_choice("configuration", chosen, WatchConfiguration)
+    for number in threads:
+        check_count("threads", number, "whole numbers of threads", 1)
+    if chosen == settings.watch.configuration:
+        threads = threads or settings.watch.threads
+    watch = replace(settings.watch, configuration=chosen, threads=tuple(threads))
+    return replace(settings, watch=watch)
 
 
 async def _report_progress(watch: Watcher, observer: Callable[[WatchProgress], None]) -> None:
@@ -98,11 +125,27 @@ def describe_watch(progress: WatchProgress) -> tuple[str, float | None]:
         f"{progress.changes} changes",
         f"{progress.failures} failed",
     ]
+    if progress.configuration != "adaptive":
+        parts.append(f"{progress.effective_ms:.1f} ms a page")
     if progress.discovered:
         parts.append(f"{progress.discovered} new")
     if progress.next_at:
         parts.append(f"next {time.strftime('%H:%M:%S', time.localtime(progress.next_at))}")
     return " · ".join(filter(None, (*parts, progress.trouble))), None
+
+
+def describe_configuration(progress: WatchProgress) -> str:
+    """How pages were fetched and compared, and what one took."""
+    if progress.configuration == "adaptive":
+        how = f"At most {progress.fetchers} fetches at once"
+    else:
+        loaders = f", {progress.loaders} for old versions" if progress.loaders else ""
+        how = (
+            f"Configuration {progress.configuration}: {progress.fetchers} threads to fetch"
+            f"{loaders}, {progress.comparers} to compare, at most {progress.longest_queue} pages "
+            "in a queue"
+        )
+    return f"{how}; {progress.effective_ms:.1f} ms a page."
 
 
 # --------------------------------------------------------------------------------------------------

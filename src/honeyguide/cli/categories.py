@@ -5,26 +5,38 @@ from __future__ import annotations
 import asyncio
 import shlex
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from honeyguide.cli.formatting import count_noun, print_json, safe_text, say, shell_quote
+from honeyguide.cli.formatting import (
+    count_noun,
+    print_json,
+    progress_bar,
+    safe_text,
+    say,
+    shell_quote,
+)
 from honeyguide.cli.options import JsonOption, argument, option
 from honeyguide.errors import ConfigError, FetchError, HoneyguideError, ParseError
 
 if TYPE_CHECKING:
     from honeyguide.training.classify import CategoryResult, PageClassifier
+    from honeyguide.training.report import ModelFigures
     from honeyguide.training.train import TrainedModel
     from honeyguide.types import Page, Url
 
 
 def train(
-    source: Path = argument(
-        "SOURCE", "A folder with a folder for each category, or a .jsonl, .csv or .tsv file."
+    source: list[Path] = argument(
+        "SOURCE…", "A folder with a folder for each category, or a .jsonl, .csv or .tsv file."
     ),
     out: Path = option("--out -o FOLDER", "Folder for the model."),
+    test: str = option(
+        "--test FILE", "Another source to test the model on; it learns nothing from it.", ""
+    ),
     kind: str = option(
         "--kind KIND",
         "linear, paper, conv, one_layer, sensitivity; auto: the better of the first two.",
@@ -61,14 +73,18 @@ def train(
     `honeyguide train labelled/ --out news-model --language tr`
 
     `honeyguide train articles.csv --text body --label section --out sections`
+
+    `honeyguide train one.csv two.csv --test three.csv --out news-model`
     """
     from honeyguide.api.train import train as train_model
 
     before = _model_time(out)
     try:
         made = train_model(
-            source,
+            source[0],
             out,
+            more=source[1:],
+            test=test,
             kind=kind,
             language=language,
             normalise=normalise,
@@ -112,15 +128,33 @@ def _show_model(made: TrainedModel, out: Path) -> None:
             f"{found.macro_f1:.4f}, calibration error {found.calibration_error:.4f}"
         )
     if made.kind in made.figures:
-        for each in made.figures[made.kind].each:
-            typer.echo(
-                f"  {safe_text(each.category):<24} precision {each.precision:.3f}  "
-                f"recall {each.recall:.3f}  F1 {each.f1:.3f}  of {each.documents}"
-            )
+        _show_categories(made.figures[made.kind])
+    if made.test is not None:
+        test = made.card["test"]
+        _show_figures(f"tested on {safe_text(test['source'])}", made.test, test["notes"])
     documents = count_noun(len(made.corpus.labels), "document")
     typer.echo(f"{out}: a model of {len(made.corpus.categories)} categories from {documents}.")
     say(f"Pictures: {out / 'report.html'}")
     say(f"Next: honeyguide classify PAGE --model {shell_quote(out)}")
+
+
+def _show_figures(what: str, found: ModelFigures, notes: Iterable[str]) -> None:
+    """Figures on documents that were no part of the training."""
+    typer.echo(
+        f"{what}: accuracy {found.accuracy:.4f}, macro precision {found.macro_precision:.4f}, "
+        f"macro recall {found.macro_recall:.4f}, macro-F1 {found.macro_f1:.4f}"
+    )
+    _show_categories(found)
+    for note in notes:
+        say(safe_text(note))
+
+
+def _show_categories(found: ModelFigures) -> None:
+    for each in found.each:
+        typer.echo(
+            f"  {safe_text(each.category):<24} precision {each.precision:.3f}  "
+            f"recall {each.recall:.3f}  F1 {each.f1:.3f}  of {each.documents}"
+        )
 
 
 # --------------------------------------------------------------------------------------------------
@@ -145,6 +179,13 @@ def classify(
         "only if you trust it.",
         None,
     ),
+    score: bool = option(
+        "--score",
+        "The files hold labelled documents, as for `honeyguide train`: say how many are right.",
+        False,
+    ),
+    text: str = option("--text NAME", "With --score: column or key of the texts.", ""),
+    label: str = option("--label NAME", "With --score: column or key of the categories.", ""),
     show_text: bool = option("--show-text", "Show what the model reads, word by word.", False),
     as_json: JsonOption = False,
 ) -> None:
@@ -155,10 +196,17 @@ def classify(
     `honeyguide classify page.html letter.txt --model news-model`
 
     `honeyguide classify https://example.org/news --model news-model -c you@example.org`
+
+    `honeyguide classify labelled.csv --model news-model --score`
     """
     from honeyguide.training.classify import PageClassifier
 
     sorter = PageClassifier.open(model, encoder)
+    if score:
+        _score_files(sorter, what, text, label, as_json)
+        return
+    if text or label:
+        raise ConfigError("--text and --label name columns of labelled documents: add --score")
     pages: list[tuple[str, Page]] = []
     failures: list[tuple[str, HoneyguideError]] = []
     for name, got in _collect_pages(what, contact, lab):
@@ -180,6 +228,33 @@ def classify(
         say(safe_text(why if name in why else f"{name}: {why}"))
     if failures:
         raise typer.Exit(max(error.exit_code for _, error in failures))
+
+
+def _score_files(
+    sorter: PageClassifier, names: list[str], text: str, label: str, as_json: bool
+) -> None:
+    from dataclasses import asdict
+
+    from honeyguide.training.corpus import gather_unseen
+    from honeyguide.training.documents import ColumnNames
+    from honeyguide.training.train import score_model
+
+    for name in names:
+        columns, categories = ColumnNames(text, label), sorter.model.categories
+        with progress_bar(f"reading {safe_text(name)}", quiet=as_json) as show:
+            asked = gather_unseen(
+                Path(name),
+                sorter.reading,
+                categories,
+                columns,
+                progress=lambda n, show=show: show(n, n),  # type: ignore[misc]
+            )
+        found = score_model(sorter.model, asked)
+        if as_json:
+            macro = {"precision": found.macro_precision, "recall": found.macro_recall}
+            print_json({"name": name, "macro": macro, "notes": asked.notes} | asdict(found))
+        else:
+            _show_figures(safe_text(name), found, asked.notes)
 
 
 def _collect_pages(

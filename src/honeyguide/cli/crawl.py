@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from html import escape
+from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Self
 from urllib.parse import quote
 
 import typer
@@ -25,7 +26,12 @@ from honeyguide.cli.options import (
     open_collection,
     option,
 )
-from honeyguide.cli.status import advice_lines, coverage_summary, foreign_summary
+from honeyguide.cli.status import (
+    advice_lines,
+    answer_advice,
+    coverage_summary,
+    foreign_summary,
+)
 from honeyguide.errors import FetchError, HoneyguideError
 
 if TYPE_CHECKING:
@@ -36,6 +42,8 @@ if TYPE_CHECKING:
 
 _ADVISED_VISITS = 200
 """Visits of a run after which there is enough to advise on."""
+_KEY_S = 20.0
+"""Seconds for an answer at the end, on a terminal; nobody may sit there any more."""
 
 
 def crawl(
@@ -101,7 +109,11 @@ def crawl(
     if keep:
         collection.keep(keep)
     budget = collection.settings.crawl.pages if pages is None else pages
-    with CrawlDisplay(collection.name, budget, quiet=quiet or as_json) as display:
+    silent = quiet or as_json
+    with (
+        CrawlDisplay(collection.name, budget, quiet=silent) as display,
+        AdviceOnce(collection, display, budget, asks=not silent) as progress_shown,
+    ):
         report = collection.crawl(
             pages=pages,
             hours=hours,
@@ -111,7 +123,7 @@ def crawl(
             without_lost=without_lost,
             until_coverage=coverage_,
             min_precision=precision,
-            progress=AdviceOnce(collection, display, budget),
+            progress=progress_shown,
             announce=say if cluster is not None else display.print_note,
         )
     progress = report.progress
@@ -138,8 +150,7 @@ def crawl(
             typer.echo(f"{report.kept.summary}.".capitalize())
         if report.estimate.covered:
             typer.echo(f"The topic: {coverage_summary(report.estimate)}.")
-        for line in advice_lines(collection, collection.advice()):
-            say(line)
+        progress_shown.say_again(say)
         if not report.failed:
             say(next_step_hint(shell_quote(collection.folder), budget, report))
     if report.failed:
@@ -148,10 +159,23 @@ def crawl(
 
 class AdviceOnce:
     """Shows progress, and once in a run, after its first visits, what there is to advise. Near the
-    end of its budget it does not: verdicts still move then, and the report says it."""
+    end of its budget it does not: verdicts still move then, and the report says it. If it ``asks``,
+    a key is enough to answer, on a terminal; the crawl goes on meanwhile."""
 
-    def __init__(self, collection: Collection, display: CrawlDisplay, budget: int = 0) -> None:
+    def __init__(
+        self,
+        collection: Collection,
+        display: CrawlDisplay,
+        budget: int = 0,
+        *,
+        asks: bool = False,
+    ) -> None:
+        from honeyguide.cli.terminal import can_read_keys
+
         self._collection = collection
+        self._asks = asks and can_read_keys()
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
         self._last = budget - _ADVISED_VISITS if budget else sys.maxsize
         self._display = display
         self._visits: int | None = None
@@ -166,12 +190,44 @@ class AdviceOnce:
             if now.visits > self._last:
                 return
             # Reading pages takes a second or two, for which the crawl does not wait.
-            threading.Thread(target=self._say, name="advice", daemon=True).start()
+            notes = self._display.print_note
+            self._thread = threading.Thread(
+                target=self._say, args=(notes,), name="advice", daemon=True
+            )
+            self._thread.start()
 
-    def _say(self) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """No key is waited for any more, and the terminal is as it was."""
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def say_again(self, out: Callable[[str], None]) -> None:
+        """What there is to advise at the end."""
+        self._over.clear()
+        self._say(out, _KEY_S)
+
+    def _say(self, out: Callable[[str], None], within_s: float = inf) -> None:
+        from honeyguide.cli.terminal import read_key
+
         with suppress(HoneyguideError):
-            for line in advice_lines(self._collection, self._collection.advice()):
-                self._display.print_note(line)
+            found = self._collection.advice()
+            for line in advice_lines(self._collection, found):
+                out(line)
+            one = next((one for one in found if one.is_acceptable), None)
+            if one is None or not self._asks or self._over.is_set():
+                return
+            answers: list[bool] = []
+            for asked in one.titles if one.question else (one.proposal,):
+                out(f"{asked}  y: yes{', n: no' if one.question else ''}, any other key: later")
+                if not (key := read_key("yn" if one.question else "y", self._over, within_s)):
+                    break
+                answers.append(key == "y")
+            if answers:
+                out(answer_advice(self._collection, one, answers))
 
 
 def next_step_hint(name: str, budget: int, report: Report) -> str:

@@ -1,4 +1,4 @@
-"""``honeyguide export``"""
+"""``honeyguide export`` and ``honeyguide report``: results for others."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from pathlib import Path
 
 import typer
 
-from honeyguide.cli.formatting import count_noun, make_console, print_json, safe_text, say
+from honeyguide.cli.formatting import (
+    count_noun,
+    make_console,
+    print_json,
+    safe_text,
+    say,
+    shell_quote,
+)
 from honeyguide.cli.options import (
     CollectionName,
     JsonOption,
@@ -124,3 +131,54 @@ def export(
             say(f"{collection.relevance_cut(keep).summary}.".capitalize())
     if done.damaged:
         raise typer.Exit(CollectionCorrupt.exit_code)
+
+
+# --------------------------------------------------------------------------------------------------
+# ``honeyguide report``
+# --------------------------------------------------------------------------------------------------
+
+
+def report(
+    name: CollectionName,
+    to: Path | None = option(
+        "--to -o FILE", "A name that ends in .html or .md; report.html in its folder.", None
+    ),
+    sample: Path | None = option(
+        "--sample FILE",
+        "Write the results to be judged as CSV, to fill in and give to label.",
+        None,
+    ),
+    every: int = option("--every N", "Offer one result in N for judging; 0: as fits.", 0, min=0),
+    span: float = option("--span HOURS", "Length of a span of time; 0: as fits.", 0.0, min=0),
+    as_json: JsonOption = False,
+) -> None:
+    """A page about a collection: volume and precision over time, results to judge, what is left.
+
+    Raw, gross and net volume, temporal and cumulative precision; harvest and coverage; sites,
+    languages, what was learned, queries. The page needs nothing from elsewhere. Also while a
+    crawl runs.
+
+    Examples:
+
+    `honeyguide report birds`
+
+    `honeyguide report birds --to birds.md`
+
+    `honeyguide report birds --sample judge.csv`
+
+    `honeyguide report birds --json`
+    """
+    collection = open_collection(name)
+    with make_console(stderr=True).status("counting …"):
+        found = collection.report(span_s=3_600 * span, every=every)
+    if sample is not None:
+        found.save_sample(sample)
+        say(
+            f"{count_noun(len(found.sample), 'result')} in {sample}; fill in the column label, "
+            f"then: honeyguide label {shell_quote(collection.folder)} {shell_quote(sample)}"
+        )
+    if as_json:
+        print_json(found.to_dict())
+    if to is not None or not (as_json or sample):
+        path = found.save(to or collection.folder / "report.html")
+        say(f"The report is in {path}.")

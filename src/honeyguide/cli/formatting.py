@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 COMMAND_NAMES = (
-    "new", "crawl", "status", "advise", "explain", "export", "label", "ask", "teach", "generations",
-    "judge", "learn", "train", "classify", "watch", "changes", "diff", "history", "settings",
-    "demo", "lab", "ontology", "cluster", "queries", "serve", "strategies", "version",
+    "new", "crawl", "status", "advise", "explain", "export", "report", "label", "ask", "teach",
+    "generations", "judge", "learn", "train", "classify", "watch", "changes", "diff", "history",
+    "settings", "demo", "lab", "ontology", "cluster", "queries", "serve", "strategies", "version",
 )  # fmt: skip
 _COMMAND_HINT = re.compile(rf"(?<![\w/.-])honeyguide (?=(?:{'|'.join(COMMAND_NAMES)})\b)")
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -18,6 +16,17 @@ from honeyguide.cli.formatting import (
     safe_text,
     say,
 )
+from honeyguide.cli.lab_options import (
+    AliasesOption,
+    ClosedOption,
+    DisallowOption,
+    ErrorsOption,
+    RobotsOption,
+    StripOption,
+    count_jobs,
+    robots_text,
+)
+from honeyguide.cli.lab_study import app as study_app
 from honeyguide.cli.options import (
     CliCommand,
     CliGroup,
@@ -34,70 +43,9 @@ if TYPE_CHECKING:
     from honeyguide.lab.web import LabWeb
 
 
-DisallowOption = Annotated[
-    list[str] | None, option("--disallow PATH", "Disallow a path for all crawlers; repeat it.")
-]
-RobotsOption = Annotated[
-    Path | None, option("--robots FILE", "robots.txt of every host.", show_default=False)
-]
-StripOption = Annotated[
-    list[str] | None,
-    option("--strip RULE", "Elements to leave out: tag#id, tag.class, tag[name=value]."),
-]
-AliasesOption = Annotated[
-    list[Path] | None,
-    option("--aliases FILE", "Redirects: JSON lines with alias and url; repeat it."),
-]
-ErrorsOption = Annotated[
-    float, option("--errors SHARE", "Share of answers that fail with 503.", min=0, max=1)
-]
-ClosedOption = Annotated[
-    bool, option("--closed", "Take out links to pages that were not recorded.")
-]
-
-
-def robots_text(robots: Path | None, disallow: Sequence[str] | None) -> str:
-    """What every host's robots.txt says; '': its own."""
-    text = ""
-    if robots is not None:
-        try:
-            text = robots.read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"--robots: {robots} cannot be read: {error}") from error
-    for path in disallow or ():
-        if not path.startswith("/") or "\n" in path:
-            raise ConfigError(f"--disallow: a path begins with a slash, not {path!r}")
-    if disallow:
-        lines = "".join(f"Disallow: {path}\n" for path in disallow)
-        # Groups for the same crawlers are read as one.
-        text = f"{text.rstrip()}\n\nUser-agent: *\n{lines}".lstrip()
-    return text
-
-
 # --------------------------------------------------------------------------------------------------
 # ``honeyguide lab compare``
 # --------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def count_jobs(what: str, out: Path) -> Iterator[Callable[[int, int], None]]:
-    """A bar that counts crawls; interrupted, it says how many are kept."""
-    kept = 0, 0
-    try:
-        with progress_bar(what) as show:
-
-            def done(number: int, total: int) -> None:
-                nonlocal kept
-                kept = number, total
-                show(number, total)
-
-            yield done
-    except KeyboardInterrupt:
-        say(
-            f"honeyguide: interrupted; {kept[0]} of {kept[1]} crawls are kept in {out}, and the "
-            "same command continues with the others"
-        )
-        raise typer.Exit(130) from None
 
 
 def compare_strategies(
@@ -247,34 +195,66 @@ def compare_overlap(
     first: Path = argument("A", "A collection's folder."),
     second: Path = argument("B", "Another collection's folder."),
     most: int = option("--most N", "Relevant pages of each to compare.", 5000, min=1),
+    parts: int = option(
+        "--parts N", "Also after each of so many parts of the visits.", 0, min=0, max=100
+    ),
+    words: int = option("--words N", "How many key phrases of each kind to list.", 15, min=0),
     as_json: JsonOption = False,
 ) -> None:
-    """Compare what two crawls found: sites, documents and key words they share.
+    """Compare what two crawls found: sites, documents, key words and key phrases they share.
+
+    Lists the key phrases that both crawls have and those that only one has (RAKE), for several
+    numbers of key words, and with --parts over time.
 
     Examples:
 
     `honeyguide lab overlap birds birds-by-hand`
 
+    `honeyguide lab overlap birds birds-by-hand --parts 5`
+
     `honeyguide lab overlap birds birds-by-hand --json`
     """
     from dataclasses import asdict
 
-    from honeyguide.lab.metrics import measure_overlap as measure
+    from honeyguide.lab.overlap import measure_overlap as measure
 
     one, two = open_collection(first), open_collection(second)
-    found = measure(one, two, most)
+    with progress_bar("reading pages", quiet=as_json) as told:
+        found = measure(one, two, most, parts, told)
     if as_json:
         print_json(asdict(found))
         return
-    shared = "of them shared"
-    counts = {"sites": found.sites, "documents": found.documents, "key words": found.words}
+    shared, names = "of them shared", (safe_text(one.name), safe_text(two.name))
+    counts = {"sites": found.sites, "documents": found.documents, "key words": found.words,
+              "key phrases": found.phrases}  # fmt: skip
+    rows = [
+        (what, row.first, f"{row.shares[0]:.1%}", row.second, f"{row.shares[1]:.1%}")
+        for what, row in counts.items()
+    ]
+    print_table(("", names[0], shared, names[1], shared), rows)
+    kinds = {"both": found.both, names[0]: found.only_first, names[1]: found.only_second}
+    for name, phrases in kinds.items():
+        if words and phrases:
+            only = "key phrases of both" if name == "both" else f"only of {name}"
+            typer.echo(f"{only}: {safe_text(', '.join(phrases[:words]))}")
+    titles = ("best", "key words", "of the other", "key phrases", "of the other")
     print_table(
-        ("", safe_text(one.name), shared, safe_text(two.name), shared),
+        titles,
         [
-            (what, row.first, f"{row.shares[0]:.1%}", row.second, f"{row.shares[1]:.1%}")
-            for what, row in counts.items()
+            (w.size, *(f"{share:.0%}" for share in (*w.words.shares, *w.phrases.shares)))
+            for w in found.windows
         ],
     )
+    if found.over_time:
+        titles = ("after", "sites", "of the other", "documents", "of the other")
+        print_table(
+            titles,
+            [
+                (f"{part.share:.0%}", *(f"{s:.0%}" for row in rows for s in row.shares))
+                for part in found.over_time
+                for rows in [(part.overlap.sites, part.overlap.documents)]
+            ],
+        )
 
 
 # --------------------------------------------------------------------------------------------------
@@ -290,6 +270,7 @@ app = typer.Typer(
 
 
 app.command("compare", cls=CliCommand)(compare_strategies)
+app.add_typer(study_app, name="study")
 app.command("overlap", cls=CliCommand)(compare_overlap)
 
 

@@ -80,8 +80,13 @@ def label(
     if done.unfetched:
         pages = "is for a page that was" if done.unfetched == 1 else "are for pages that were"
         say(f"{done.unfetched} of them {pages} not fetched (yet).")
-    if done.unseen_bad and collection.learns:
-        one = done.unseen_bad == 1
+    if done.unseen_results and collection.learns:
+        say(
+            f"{count_noun(done.unseen_results, 'bad search result')} will not be fetched: headline "
+            "and snippet teach."
+        )
+    if (unseen := done.unseen_bad - done.unseen_results) and collection.learns:
+        one = unseen == 1
         ones, them = ("A bad page has", "it") if one else ("Bad pages have", "them")
         say(
             f"{ones} no effect until the crawl happens to fetch {them}: only good ones are "

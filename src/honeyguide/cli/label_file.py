@@ -26,18 +26,9 @@ def read_labels(file: Path, topic: str = "") -> list[LabelPair]:
 
     Of several topics, those for that ``topic``: an export of ours has a column for each.
     """
+    pairs, rows = [], _label_rows(file, topic)
     try:
-        text = (
-            sys.stdin.read()
-            if str(file) == "-"
-            else file.read_bytes().decode("utf-8-sig", errors="strict")
-        )
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file} cannot be read: {error}") from error
-    rows = _read_json_lines if text.lstrip().startswith("{") else _read_csv
-    pairs = []
-    try:
-        for line, address, word in rows(text, topic):
+        for line, address, word in rows:
             with _naming_line(line):
                 possible_urls(address)
                 pairs.append((address, label_value(word)))
@@ -47,6 +38,28 @@ def read_labels(file: Path, topic: str = "") -> list[LabelPair]:
             "again"
         ) from error
     return pairs
+
+
+def read_label_words(file: Path) -> list[tuple[str, str]]:
+    """The same with labels as they are written, such as names of topics."""
+    rows = _label_rows(file, "")
+    try:
+        return [(address, word.strip()) for _, address, word in rows]
+    except ConfigError as error:
+        raise ConfigError(f"{file}, {error}") from error
+
+
+def _label_rows(file: Path, topic: str) -> Iterator[tuple[int, str, str]]:
+    try:
+        text = (
+            sys.stdin.read()
+            if str(file) == "-"
+            else file.read_bytes().decode("utf-8-sig", errors="strict")
+        )
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file} cannot be read: {error}") from error
+    rows = _read_json_lines if text.lstrip().startswith("{") else _read_csv
+    return rows(text, topic)
 
 
 @contextmanager

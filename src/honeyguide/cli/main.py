@@ -21,9 +21,9 @@ from honeyguide.errors import HoneyguideError
 
 COMMAND_MODULES = {
     "new": "new", "crawl": "crawl", "status": "status", "advise": "status", "explain": "status",
-    "export": "export", "label": "label", "ask": "label", "teach": "teach", "judge": "generations",
-    "learn": "generations", "train": "categories", "classify": "categories", "serve": "crawl",
-    "watch": "watch", "changes": "watch",
+    "export": "export", "report": "export", "label": "label", "ask": "label", "teach": "teach",
+    "judge": "generations", "learn": "generations", "train": "categories",
+    "classify": "categories", "serve": "crawl", "watch": "watch", "changes": "watch",
     "diff": "watch", "history": "watch", "strategies": "info", "generations": "generations",
     "settings": "info", "demo": "demo", "lab": "lab", "ontology": "ontology",
     "queries": "queries", "cluster": "cluster", "version": "info",

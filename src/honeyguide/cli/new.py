@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from honeyguide.cli.formatting import count_noun, print_json, say, shell_quote
+from honeyguide.cli.formatting import count_noun, print_json, safe_text, say, shell_quote
 from honeyguide.cli.options import (
     CollectionName,
     JsonOption,
@@ -19,6 +20,7 @@ from honeyguide.cli.options import (
 from honeyguide.errors import ConfigError
 
 if TYPE_CHECKING:
+    from honeyguide.api.advice import Advice
     from honeyguide.api.collection import Collection
 
 NO_WORDS = (
@@ -72,6 +74,7 @@ def new(
     search_url: str = option("--search-url URL", "The address of its API.", ""),
     query: list[str] | None = option("--query -q WORDS", "A first query for it; repeat it.", None),
     lab: str = option("--lab URL", "Crawl a running `honeyguide lab serve`.", ""),
+    check: bool = option("--check", "Fetch up to three seeds: do your words stand there?", False),
     as_json: JsonOption = False,
 ) -> None:
     """Make a collection. Asks for what is missing.
@@ -82,6 +85,9 @@ def new(
 
     `honeyguide new birds -s https://en.wikipedia.org/wiki/Bird -k "bird migration" -k plumage
     -c you@example.org`
+
+    `honeyguide new birds -s https://en.wikipedia.org/wiki/Bird -k plumage -c you@example.org
+    --check`
 
     `honeyguide new lupus -k lupus -k "patient story" --search-engine searxng
     --search-url http://localhost:8080/search -q "living with lupus" -c you@example.org`
@@ -143,8 +149,17 @@ def new(
         say(ONLY_BAD if bad or bad_file else NO_WORDS)
     for remark in (*language_hints(collection.settings.topic), *_engine_consent(collection)):
         say(f"Note: {remark}")
+    if asking and not check and (words or description):
+        from honeyguide.cli.terminal import prompt_line
+
+        asked = "Fetch the seeds, to see whether your words stand there? Enter: yes, n: no"
+        check = not prompt_line(asked).lower().startswith("n")
+    advice = _check_seeds(collection, asking=asking) if check else []
     if as_json:
-        print_json({"collection": str(collection.folder)})
+        print_json(
+            {"collection": str(collection.folder)}
+            | ({"advice": [asdict(one) for one in advice]} if check else {})
+        )
         return
     if asking:
         _show_collection(collection)
@@ -152,6 +167,24 @@ def new(
     if search:
         say(f"Check that the engine answers: honeyguide queries test {shell_quote(folder)}")
     say(f"Next: honeyguide crawl {shell_quote(folder)}")
+
+
+def _check_seeds(collection: Collection, *, asking: bool) -> list[Advice]:
+    """Say what the seeds say of the topic's words; on a terminal, write what is accepted."""
+    from honeyguide.api.seed_advice import advise_on_seeds, fetch_seeds
+    from honeyguide.api.topic_edit import change_topic_file
+
+    found = advise_on_seeds(
+        collection.settings, fetch_seeds(collection.settings, lambda text: say(f"Note: {text}"))
+    )
+    for one in found:
+        say(f"Advice: {safe_text(str(one))}")
+        if asking and one.changes:
+            from honeyguide.cli.terminal import prompt_line
+
+            if prompt_line("y: yes, Enter: no").lower().startswith("y"):
+                collection.settings = change_topic_file(collection.folder, one.changes)
+    return found
 
 
 def _search_table(engine: str, url: str, queries: list[str]) -> dict[str, Any]:

@@ -92,7 +92,7 @@ def _concept_facts(found: tuple[ReachedConcept, ...], topic: TopicSettings) -> d
     from honeyguide.text.ontology.lexicon import concept_lexicon
 
     names = {f.number: f.concept.name for f in found}
-    words = concept_lexicon(tuple(f.concept for f in found), topic.keyword_language)
+    words = concept_lexicon(tuple(f.concept for f in found), topic.word_language)
     return {
         "concepts": [
             {
@@ -131,7 +131,7 @@ def _draw_tree(found: tuple[ReachedConcept, ...], topic: TopicSettings) -> None:
     out = make_console()
     for tree in roots:
         out.print(tree)
-    words = concept_lexicon(tuple(f.concept for f in found), topic.keyword_language)
+    words = concept_lexicon(tuple(f.concept for f in found), topic.word_language)
     more = f"; {MAX_CONCEPTS} is the most that is taken" if len(found) == MAX_CONCEPTS else ""
     say(
         f"{count_noun(len(found), 'concept')} within {count_noun(topic.distance, 'edge')}, "

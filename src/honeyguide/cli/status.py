@@ -82,7 +82,8 @@ def advice_lines(collection: Collection, found: Sequence[Advice]) -> Iterator[st
     """What hinders the crawl, and what to type to mend it."""
     name = shell_quote(collection.folder)
     for place, one in enumerate(found, 1):
-        todo = f"honeyguide advise {name} --accept {place}" if one.changes else ""
+        todo = f"honeyguide advise {name} --accept {place}" if one.is_acceptable else ""
+        todo += f", or --refuse {place}" if one.question else ""
         todo = f"honeyguide {one.command} {name}" if one.command else todo
         yield f"Advice: {safe_text(str(one))}" + (f" ({todo})" if todo else "")
 
@@ -90,12 +91,14 @@ def advice_lines(collection: Collection, found: Sequence[Advice]) -> Iterator[st
 def advise(
     name: CollectionName,
     accept: int = option("--accept N", "Do what the advice with this number says.", 0, min=0),
+    refuse: int = option("--refuse N", "Say no to the question with this number.", 0, min=0),
     as_json: JsonOption = False,
 ) -> None:
     """Say what hinders the crawl, and what mends it; mostly nothing.
 
-    Accepting an advice changes topic.toml, and counts from the next crawl on. On a terminal, its
-    number is enough.
+    Accepting an advice changes topic.toml, and counts from the next crawl on. Where it asks whether
+    you want some pages, these are labelled, which counts at once. On a terminal, its number is
+    enough, with a minus for no.
 
     Examples:
 
@@ -105,22 +108,41 @@ def advise(
     """
     collection = open_collection(name)
     found = collection.advice()
-    if not accept and not as_json:
+    if not accept and not refuse and not as_json:
         typer.echo("\n".join(_numbered_advice(name, found)) or "There is nothing to advise.")
-        if sys.stdin.isatty() and any(one.changes for one in found):
+        if sys.stdin.isatty() and any(one.is_acceptable for one in found):
             from honeyguide.cli.terminal import prompt_line
 
-            answer = prompt_line("Accept which one? A number; Enter: none")
-            accept = int(answer) if answer.isdecimal() else 0
-    if accept > len(found):
-        raise ConfigError(f"there is no advice {accept}; see: honeyguide advise {name}")
-    if accept:
-        collection.accept_advice(found[accept - 1])
+            answer = prompt_line("Accept which one? A number, with a minus for no; Enter: none")
+            number = int(answer) if answer.removeprefix("-").isdecimal() else 0
+            accept, refuse = max(number, 0), max(-number, 0)
+    said = ""
+    if chosen := accept or refuse:
+        if chosen > len(found):
+            raise ConfigError(f"there is no advice {chosen}; see: honeyguide advise {name}")
+        one = found[chosen - 1]
+        said = answer_advice(collection, one, [not refuse] * (len(one.pages) or 1))
     if as_json:
-        print_json({"advice": [asdict(one) for one in found], "accepted": accept or None})
-    elif accept:
-        changes = to_toml_lines(found[accept - 1].changes)
-        typer.echo(f"topic.toml now says {safe_text(changes)}; it counts from the next crawl on.")
+        done = {"accepted": accept or None, "refused": refuse or None}
+        print_json({"advice": [asdict(one) for one in found]} | done)
+    elif said:
+        typer.echo(said)
+
+
+def answer_advice(collection: Collection, one: Advice, wanted: Sequence[bool]) -> str:
+    """Yes or no to an advice, of a question page by page; says what was done."""
+    if not (one.question or all(wanted)):
+        raise ConfigError("only a question can be refused; what is not accepted changes nothing")
+    collection.accept_advice(one, wanted=wanted)
+    if one.question:
+        good, bad = sum(wanted), len(wanted) - sum(wanted)
+        done = f"labelled: {good} wanted, {bad} not; it counts at once."
+        if not one.changes or 2 * good <= len(one.pages):
+            return done
+    else:
+        done = ""
+    changes = safe_text(to_toml_lines(one.changes))
+    return f"{done} topic.toml now says {changes}; it counts from the next crawl on.".lstrip()
 
 
 def _numbered_advice(name: Path, found: Sequence[Advice]) -> Iterator[str]:

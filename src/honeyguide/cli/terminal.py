@@ -4,8 +4,12 @@ load.
 
 from __future__ import annotations
 
+import os
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from math import inf
 from typing import Self
 
 import typer
@@ -18,6 +22,8 @@ from honeyguide.cli.formatting import count_noun, format_time, make_console, saf
 from honeyguide.errors import ConfigError
 from honeyguide.fetch.http import make_user_agent
 from honeyguide.run_status import RunStatus, visit_rate
+
+_KEY_POLL_S = 0.2
 
 
 def ask_keywords() -> list[str]:
@@ -70,6 +76,36 @@ def _prompt_text(question: str, check: Callable[[str], str] = str) -> str:
 def prompt_line(question: str) -> str:
     """What is typed after the question, on stderr; Enter alone gives ''."""
     return str(typer.prompt(question, default="", show_default=False, err=True)).strip()
+
+
+def can_read_keys() -> bool:
+    """Whether somebody sits there and types to us, not to another program."""
+    try:
+        import termios  # noqa: F401 - Windows has none
+
+        return sys.stderr.isatty() and os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+    except (ImportError, OSError, ValueError):
+        return False
+
+
+def read_key(keys: str, over: threading.Event, within_s: float = inf) -> str:
+    """The first of these keys that is pressed; '' after any other, when it is ``over``, or after so
+    many seconds. Ctrl-C stays what it is."""
+    import select
+    import termios
+    import tty
+
+    fd, until = sys.stdin.fileno(), time.monotonic() + within_s
+    before = termios.tcgetattr(fd)
+    try:
+        tty.setcbreak(fd, termios.TCSANOW)
+        while not over.is_set() and time.monotonic() < until:
+            if select.select([fd], [], [], _KEY_POLL_S)[0]:
+                key = os.read(fd, 1).decode("ascii", "replace").lower()
+                return key if key and key in keys else ""
+        return ""
+    finally:
+        termios.tcsetattr(fd, termios.TCSANOW, before)
 
 
 def _print_line(text: str) -> None:

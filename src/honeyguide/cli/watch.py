@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from honeyguide.api.collection import Collection
     from honeyguide.api.watch import WatchList
     from honeyguide.change import Change, PageEdit
+    from honeyguide.config.settings import WatchConfiguration
     from honeyguide.store.change_feed import ChangeRow
     from honeyguide.store.store import Store
     from honeyguide.watch.manual_edits import ListAction
@@ -200,6 +201,10 @@ def watch(
     what: list[str] | None = argument("[URL|FILE]...", "Addresses or files for the action.", None),
     once: bool = option("--once", "Visit every page once, then stop: for cron.", False),
     hours: float = option("--hours H", "Stop after so many hours.", 0.0, min=0),
+    configuration: str | None = option(
+        "--configuration C", "1, 2, 3 or adaptive: see [watch] in the settings.", None
+    ),
+    threads: str = option("--threads N,M", "Threads of configuration 2 (N,M,K) or 3 (N,M).", ""),
     quiet: bool = option("--quiet -q", "No progress display.", False),
     as_json: JsonOption = False,
 ) -> None:
@@ -214,6 +219,8 @@ def watch(
 
     `honeyguide watch birds --once --json`
 
+    `honeyguide watch birds --once --configuration 3 --threads 78,11`
+
     `honeyguide watch birds add https://example.org/finches`
 
     `honeyguide watch birds import urlwatch.yaml`
@@ -221,11 +228,11 @@ def watch(
     `honeyguide watch birds why https://example.org/finches`
     """
     from honeyguide.api.check_values import check_hours
-    from honeyguide.api.watch import watch_with_progress
+    from honeyguide.api.watch import describe_configuration, watch_with_progress
 
     collection = open_collection(name)
-    if action and (once or hours):
-        raise ConfigError(f"--once and --hours run the watch; {action} does not")
+    if action and (once or hours or configuration or threads):
+        raise ConfigError(f"--once, --hours and --configuration run the watch; {action} does not")
     if action:
         run_action(collection, action, what or [], as_json=as_json)
         return
@@ -234,7 +241,13 @@ def watch(
     if nothing and not collection.status(hosts=0).relevant:
         say(f"{collection.name}: nothing is watched yet; Ctrl-C stops. {_empty_hint(collection)}")
     tally = watch_with_progress(
-        collection.folder, collection.settings, not silent, once=once, hours=check_hours(hours)
+        collection.folder,
+        collection.settings,
+        not silent,
+        once=once,
+        hours=check_hours(hours),
+        configuration=cast("WatchConfiguration | None", configuration),
+        threads=_read_threads(threads),
     )
     if as_json:
         print_json(tally._asdict())
@@ -244,12 +257,21 @@ def watch(
         f"{count_noun(tally.changes, 'change')}, {tally.failures} failed, "
         f"{count_noun(tally.discovered, 'new page')}, {count_noun(tally.told, 'message')} sent."
     )
+    if tally.visits and (once or configuration):
+        say(describe_configuration(tally))
     if tally.trouble:
         say(f"The last error: {safe_text(tally.trouble)}")
     if tally.changes:
         say(f"See them with: honeyguide changes {shell_quote(name)}")
     elif not tally.watched and not tally.visits:
         say(f"Nothing is watched yet. {_empty_hint(collection)}")
+
+
+def _read_threads(text: str) -> list[int]:
+    try:
+        return [int(number) for number in text.split(",") if text]
+    except ValueError:
+        raise ConfigError(f"--threads {text!r}: write whole numbers, such as 78,11") from None
 
 
 def _empty_hint(collection: Collection) -> str:

@@ -20,7 +20,7 @@ from honeyguide.cluster.sharded_frontier import shard_of
 from honeyguide.config.settings import Settings
 from honeyguide.crawl import status, stopping
 from honeyguide.crawl.live_generation import GenerationUpdater
-from honeyguide.crawl.rescore import VerdictCorrector
+from honeyguide.crawl.rescore import VerdictCorrector, restore_host_trust
 from honeyguide.crawl.status import CrawlTally, Report, ShardTraffic
 from honeyguide.crawl.stopping import StopConditions
 from honeyguide.errors import ClusterError, HoneyguideError
@@ -367,6 +367,7 @@ class Coordinator:
             self._record_failure,
             self.clock,
         )
+        self._trust, self._refreshes = restore_host_trust(self.store, self.settings), -1
         self._sync = VisitSync(self.store, self.shards, self._send_to, self.clock)
         self._inbox: deque[messages.ToCoordinator | ShardLost] = deque()
         self._woken = asyncio.Event()
@@ -453,6 +454,7 @@ class Coordinator:
             if now - self._labels_at >= _LABELS_S:
                 self._labels_at = now
                 self._learner.take_labels()
+                self._settle_trust()
             self._send_grants()
             if reason := self._end_reason():
                 return reason
@@ -468,6 +470,8 @@ class Coordinator:
         try:
             while self._inbox:
                 self._handle_message(self._inbox.popleft())
+            if self._trust is not None and (news := self._trust.take_news()) is not None:
+                self._send_all(messages.SiteUpdate(news))
             hurry = bool(self._ended) or self._budget is None
             self._sync.request_visits(self.states, hurry=hurry)
             for n, at in self._heard_at.items():
@@ -493,6 +497,9 @@ class Coordinator:
                     self._handle_new_owner(message, before)
             case messages.ShardVisits():
                 self._store_visits(message)
+            case messages.SiteUpdate():
+                if self._trust is not None:
+                    self._trust.take_in(message.news)
             case messages.ShardEnded():
                 self._ended[message.shard] = message
                 if message.trouble:
@@ -522,6 +529,8 @@ class Coordinator:
         if self._budget is not None:
             self._budget.forget_recall(shard)
         self._learner.resend_all(shard)
+        if self._trust is not None:
+            self._trust.tell_again()
         self._send_to(shard, messages.TerminationProbe(self._ending.round))
         if self._reason:
             self._send_to(shard, messages.StopRequest(self._reason))
@@ -588,6 +597,8 @@ class Coordinator:
         if self._error is not None:
             return
         await self._learner.finish()
+        self._refreshes = -1
+        self._settle_trust()
         self._save_waiting_count()
 
     def _is_behind(self) -> bool:
@@ -608,6 +619,16 @@ class Coordinator:
                 self._save_waiting_count()
             self._learner.learn_from_visits(taken.first - 1)
 
+    def _settle_trust(self) -> None:
+        """Labels and links between sites say whose pages count as relevant."""
+        if (trust := self._trust) is None:
+            return
+        trust.add_labels(self.store.labels.effective_after(trust.last_label))
+        hosts = trust.hosts_on_probation()
+        if trust.refreshes != self._refreshes:
+            self._refreshes = trust.refreshes
+            self._learner.corrector.settle_probation(hosts, self.training.labels_of)
+
     def _save_waiting_count(self) -> None:
         """Store the number of waiting links and the coverage, for readers of a running crawl."""
         self._noted_at = self.clock()
@@ -615,6 +636,8 @@ class Coordinator:
             waiting = sum(state.waiting for state in self.states.values())
             self.store.set_meta("waiting", str(waiting))
             stopping.save_coverage(self.store, self.coverage)
+            if self._trust is not None and (state := self._trust.take_state()):
+                self.store.set_meta("host_trust", state)
 
     # -- the rest ----------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ import msgspec
 
 from honeyguide.config.settings import Settings
 from honeyguide.errors import HoneyguideError
+from honeyguide.links.host_trust import SiteNews
 from honeyguide.run_status import RunStatus
 from honeyguide.store.codec import replace_surrogates
 from honeyguide.store.shards import ShardMessageTable
@@ -99,6 +100,15 @@ class LeaseReturn(_PeerMessage, frozen=True):
 
     host: str
     rest: float
+
+
+# -- between shards and their coordinator, who passes it on --------------------------------------
+
+
+class SiteUpdate(_Message, frozen=True):
+    """What was learned of sites, for the trust in them."""
+
+    news: SiteNews
 
 
 # -- from the coordinator ---------------------------------------------------------------------
@@ -247,9 +257,9 @@ class ShardEnded(_Message, frozen=True):
 ToShard = (
     LinkBatch | LinkBatchAck | LeaseRequest | LeaseGrant | LeaseDeferral | LeaseReturn
     | VisitGrant | GenerationUpdate | LabelUpdate | SeedUpdate | VisitSyncRequest | VisitSyncAck
-    | TerminationProbe | StopRequest | ExitRequest
+    | TerminationProbe | StopRequest | ExitRequest | SiteUpdate
 )  # fmt: skip
-ToCoordinator = ShardState | CheckpointStatus | ShardVisits | ShardEnded
+ToCoordinator = ShardState | CheckpointStatus | ShardVisits | ShardEnded | SiteUpdate
 Message = ToShard | ToCoordinator
 
 _ENCODER = msgspec.msgpack.Encoder()

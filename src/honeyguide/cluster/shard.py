@@ -228,6 +228,7 @@ class Shard:
                     )
                     self._over = True
                     self._report_state()
+                    self._send_site_news(crawl)
                     self._send(messages.ShardEnded(self._plan.shard, warnings=report.warnings))
                     await self._left.wait()
                     if checkpointer is not None:
@@ -308,6 +309,11 @@ class Shard:
             case messages.TerminationProbe():
                 self._round = message.round
                 self._report_state()
+            case messages.SiteUpdate() if crawl.host_trust is not None:
+                self._send_site_news(crawl)
+                crawl.host_trust.take_in(message.news)
+                crawl.host_trust.take_news()  # whoever told us need not hear it again
+                crawl.wake()
             case messages.StopRequest():
                 self._allowance.why = message.reason
                 crawl.wake()
@@ -402,6 +408,8 @@ class Shard:
                 self._frontier.post.send_pending(now)
                 self._frontier.loans.tick(now)
             self._report_state()
+            if self._crawl is not None:
+                self._send_site_news(self._crawl)
             if (
                 self._checkpointer is not None
                 and self._crawl is not None
@@ -409,6 +417,10 @@ class Shard:
             ):
                 self._crawl.drop_visits()
             await asyncio.sleep(_TICK_S)
+
+    def _send_site_news(self, crawl: CrawlLoop) -> None:
+        if crawl.host_trust is not None and (news := crawl.host_trust.take_news()) is not None:
+            self._send(messages.SiteUpdate(news))
 
     def _report_soon(self) -> None:
         if not self._report_due:

@@ -8,14 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from honeyguide.language_codes import RAW_SUFFIX
+
 KEEP_WORDS = ("strict", "balanced", "generous")
 
 
 @dataclass(frozen=True, slots=True)
 class TopicSettings:
     """What the user is after. Further topics of the same crawl are ``[[topics]]`` tables: a name of
-    their own, and the keys of this table but those of seeds, language, keyword_language, keep and
-    threshold."""
+    their own, and the keys of this table but those of seeds, language, keyword_language, normalise,
+    keep and threshold."""
 
     name: str = ""
     """For people; the folder's name if not given."""
@@ -41,6 +43,9 @@ class TopicSettings:
     keyword_language: str = ""
     """Language of the keywords: it chooses stemmer and stop words; not given: the first of
     language, else en."""
+    normalise: bool = True
+    """Repair words before they are counted, where the language of the keywords can do that
+    (Turkish): gocmen, cooook. Keywords, pages, links and queries alike."""
     keep: str = "balanced"
     """How strict to be: ``strict`` (precision counts four times as much as recall), ``balanced``,
     ``generous`` (recall counts four times as much), or an expected precision, such as 0.8."""
@@ -63,6 +68,11 @@ class TopicSettings:
         if not self.keyword_language:
             code = self.language[0] if self.language else "en"
             object.__setattr__(self, "keyword_language", code)
+
+    @property
+    def word_language(self) -> str:
+        """The code by which words are read: that of the keywords, marked if nothing is repaired."""
+        return self.keyword_language if self.normalise else f"{self.keyword_language}{RAW_SUFFIX}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,6 +304,9 @@ class SearchSettings:
         return bool(self.engine) and self.mode == "search_only"
 
 
+WatchConfiguration = Literal["adaptive", "1", "2", "3"]
+
+
 @dataclass(frozen=True, slots=True)
 class TeacherSettings:
     """A language model that judges pages for you, where labels of people are too few. Its key is
@@ -340,6 +353,14 @@ class WatchSettings:
     requests_per_hour: float = 500.0
     """Requests in all, robots.txt included; the delays between requests to a host are those of a
     crawl."""
+    configuration: WatchConfiguration = "adaptive"
+    """How pages are fetched and compared. ``adaptive``: one event loop, as many at once as the
+    network bears. ``1``: one thread; ``2``: threads that fetch, that bring old versions, and that
+    compare; ``3``: threads that fetch, and that bring and compare."""
+    threads: tuple[int, ...] = ()
+    """Threads of configuration 2 (three numbers) or 3 (two); not given: 78, 6, 6 and 78, 11."""
+    queue: int = 500
+    """Most pages that wait between the threads of configuration 2 or 3."""
     pages: int = 100_000
     """Most pages that the crawl adds by itself; pages that people add are not limited."""
     objective: Literal["age", "fresh", "sqrt"] = "age"

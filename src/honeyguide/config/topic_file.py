@@ -62,7 +62,9 @@ def _type_words(hint: Any) -> tuple[str, tuple[str, ...]]:
     origin = get_origin(hint)
     if origin is Literal:
         return "", get_args(hint)
-    return ("list of text" if origin is tuple else _TYPE_WORDS[hint]), ()
+    if origin is tuple:
+        return ("list of whole numbers" if get_args(hint)[0] is int else "list of text"), ()
+    return _TYPE_WORDS[hint], ()
 
 
 def _key_meanings() -> dict[tuple[str, str], str]:
@@ -112,7 +114,7 @@ _COMMENT_AT = 30
 
 _TOPICS_SAMPLE = """
 # Further topics of the same crawl have a table each, with a name and the keys of [topic], but for
-# seeds, language, keyword_language, keep and threshold:
+# seeds, language, keyword_language, normalise, keep and threshold:
 #     [[topics]]
 #     name="bats"
 #     keywords=["bat", "echolocation"]

@@ -209,7 +209,7 @@ def _inherited_worth(row: VisitRow, settings: Settings) -> float:
 
 
 def _build_authority(settings: Settings) -> LinkAuthority:
-    language = settings.topic.keyword_language
+    language = settings.topic.word_language
     stated = [one.topic for one in topics.settings_per_topic(settings)]
     profiles = [TopicProfile(topic.keywords, topic.description, language) for topic in stated]
     return LinkAuthority(profiles, language)
@@ -359,8 +359,7 @@ async def open_crawl(
             coverage=coverage,
             clock=clock,
             search=search,
-            # A shard knows only the links of its own pages.
-            host_trust=restore_host_trust(store, settings) if part is None else None,
+            host_trust=restore_host_trust(store, settings),
         )
         _push_seeds(crawl, seed_urls(settings), labels, part)
         yield crawl

@@ -21,7 +21,7 @@ from honeyguide.learning.topics import seed_urls
 from honeyguide.multi_topic import MultiTopicStrategy
 from honeyguide.protocols import Strategy
 from honeyguide.scope import ScopeFilter, UrlTraps, make_scope
-from honeyguide.text.language import check_language
+from honeyguide.text.language import check_language, language_of
 from honeyguide.types import StrategyTraits
 
 TOPIC_FIELDS = ("keywords", "description", "model", "categories", "seeds_are_doors")
@@ -180,7 +180,7 @@ def _build_topic_strategy(settings: Settings) -> Strategy:
     if settings.topic.categories and not settings.topic.model:
         raise ConfigError("topic.categories are those of a model: add topic.model, or --model")
     if "language" in names:
-        given["language"] = settings.topic.keyword_language
+        given["language"] = language_of(settings.topic.word_language).code
     if "concepts" in names:
         from honeyguide.text.ontology.load import topic_concepts
 

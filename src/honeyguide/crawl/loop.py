@@ -93,6 +93,8 @@ _TASK_VISITS = 16
 Then the task ends, so that visits that never wait cannot block the event loop."""
 _POLL_S = 1.0
 """Seconds between two queries for new labels."""
+_TOLD_SHARE, _TOLD_PAGES = 0.1, 5
+"""A count of relevant pages that the end of a run changes by more than both together is told."""
 _SEARCH_IDLE_S = 5.0
 """A loop that has nothing to do for so long may ask a search engine."""
 
@@ -135,8 +137,7 @@ class CrawlLoop:
         self._polled_at = 0.0
         self._finishing = self._hurried = False
         self._taught = self.training.taught
-        self._last_trusted, self._refreshes = 0, -1
-        """Newest label that the trust in sites knows."""
+        self._refreshes = -1
         self._reason = ""
         self._sleeps_until: float | None = None
         """Until when the loop sleeps, if nobody wakes it; None: it does not."""
@@ -180,10 +181,16 @@ class CrawlLoop:
             ask_at=engine.ready_at if engine is not None and waits else None,
         )
 
-    def _build_report(self, reason: str, began: float) -> Report:
+    def _build_report(self, reason: str, began: float, counted: int) -> Report:
+        """``counted``: relevant pages before they were judged again at the end."""
         now = self.progress()
         warnings = [*self.store.warc_archive.warnings, *self.training.warnings]
         warnings += self._corrector.warnings
+        if abs(now.relevant - counted) > _TOLD_SHARE * counted + _TOLD_PAGES:
+            warnings.append(
+                f"{counted} pages counted as relevant while it ran; judged by all that was "
+                f"learned, {now.relevant} are"
+            )
         warnings += self.host_trust.held_notes if self.host_trust is not None else ()
         warnings += self.search.warnings if self.search is not None else ()
         return Report(
@@ -225,12 +232,13 @@ class CrawlLoop:
         finally:
             await self._cancel_rest(watcher)
             self._commit()
+        counted = self.tally.relevant
         if self._error is None:
             await self._judge_rest()
             self._corrector.settle_cut(now=True)
         if self._error is not None:
             raise self._error
-        return self._build_report(reason, began)
+        return self._build_report(reason, began, counted)
 
     async def _finish_training(self) -> None:
         """Learn from the labels that came last, too."""
@@ -551,9 +559,8 @@ class CrawlLoop:
         if fresh := self.training.take_new_labels():
             self._commit_then(partial(self._corrector.apply_labels, fresh))
         if self.host_trust is not None:
-            for number, label in self.store.labels.effective_after(self._last_trusted):
-                self._last_trusted = max(self._last_trusted, number)
-                self.host_trust.add_label(label)
+            newest = self.host_trust.last_label
+            self.host_trust.add_labels(self.store.labels.effective_after(newest))
         self.frontier.push(Candidate(Link(url, channel="seed"), 1.0, 1.0) for url in wanted)
         if self._corrector.take_wish():
             self._commit_then(partial(self._corrector.settle_cut, now=True))

@@ -334,8 +334,7 @@ def overrule_verdicts(store: Store, settings: Settings, urls: Iterable[Url] | No
     rows = [row for url in wanted for row in store.visits.attempts_at(url) if row.has_page]
     unproven = urls is not None and store.visits.count_unproven(0.0)
     if unproven and (trust := restore_host_trust(store, settings)):
-        for _, label in store.labels.effective_after():
-            trust.add_label(label)
+        trust.add_labels(store.labels.effective_after())
         with store.database.join_transaction():
             rows += store.visits.set_probation(trust.hosts_on_probation())
     # Where a label was taken back and there is no other, the verdict counts again.

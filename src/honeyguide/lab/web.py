@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import as_file, files
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol, Self, TypeVar, cast
 from urllib.parse import unquote
@@ -129,13 +130,15 @@ class RecordedWeb:
 
     @classmethod
     def load(cls, paths: Iterable[Path]) -> Self:
-        """Read gzip'd or xz'd JSON lines and WARC files; alias files beside them come along."""
+        """Read gzip'd or xz'd JSON lines and WARC files; alias files beside them come along. Where
+        files of labels are named, pages have these labels and no others."""
 
         files = [Path(path) for path in paths]
         alias_files = {path for path in files if ".aliases." in path.name}
+        label_files = [path for path in files if ".labels." in path.name]
         pages: list[Iterator[RecordedResponse]] = []
         for path in files:
-            if path in alias_files:
+            if path in alias_files or path in label_files:
                 continue
             if path.name.endswith((".warc", ".warc.gz")):
                 pages.append(read_warc(path))
@@ -145,7 +148,11 @@ class RecordedWeb:
         aliases: dict[str, str] = {}
         for path in sorted(alias_files):
             aliases.update(read_aliases(path))
-        web = cls((record for source in pages for record in source), aliases)
+        records: Iterator[RecordedResponse] = chain.from_iterable(pages)
+        if label_files:
+            labels = read_page_labels(label_files)
+            records = (r._replace(labels=labels.get(without_scheme(r.url), ())) for r in records)
+        web = cls(records, aliases)
         if not len(web):
             raise ConfigError(f"no web pages in {', '.join(map(str, files)) or 'no files'}")
         return web
@@ -243,6 +250,13 @@ def read_pages(path: Path) -> Iterator[RecordedResponse]:
             gzip_bytes(body),
             (*line.labels, *_language_label(line.lang)),
         )
+
+
+def read_page_labels(paths: Iterable[Path]) -> dict[str, tuple[str, ...]]:
+    """Address without scheme → labels, from lines with ``url`` and ``labels``."""
+    lines = chain.from_iterable(_decode_lines(path, PageLine) for path in paths)
+    known = ((canonical_url(line.url), tuple(line.labels)) for line in lines)
+    return {without_scheme(url): labels for url, labels in known if url is not None}
 
 
 def read_aliases(path: Path) -> dict[str, str]:

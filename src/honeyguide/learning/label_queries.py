@@ -229,7 +229,7 @@ def _build_question(
     )
     score = seen.verdict.score
     text = store.visits.readable_text(row)
-    reasons = unstem_reasons(seen.verdict.reasons, text, settings.topic.keyword_language)
+    reasons = unstem_reasons(seen.verdict.reasons, text, settings.topic.word_language)
     return LabelQuestion(row, score, score >= threshold, reasons, why, because, seen.snippet)
 
 

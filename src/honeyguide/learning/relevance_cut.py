@@ -28,6 +28,7 @@ from honeyguide import registry
 from honeyguide.config.loading import is_keep
 from honeyguide.config.settings import Settings
 from honeyguide.errors import ConfigError, HoneyguideError
+from honeyguide.learning.topics import best_example_labels
 from honeyguide.models.logistic import Floats, fit_logistic, sigmoid
 from honeyguide.models.page_model import fit_mixture
 from honeyguide.store.store import Store
@@ -44,6 +45,13 @@ sure. This and the next one were chosen on six subjects (docs/reference/verdicts
 _MIXTURE_SHARE = 0.5
 _CAUTION = 1.0
 """Log-odds that are taken off: what stands out need not be the topic that was meant."""
+_UNTAUGHT_SHARE, _TAUGHT_SHARE, _TAUGHT = 0.55, 0.7, 10
+"""How much log-odds count that are meant as probabilities: of a method that nobody told what is
+good and what is not, and with so many labels of each kind. Where words or three good pages are all
+that is known, sure verdicts are right half the time. These and the next one were chosen on twelve
+subjects (docs/reference/verdicts.md)."""
+_OWN_CAUTION = 1.5
+"""Log-odds that are taken off verdicts that are meant as probabilities."""
 _LABEL_PENALTIES = np.array([1.0, 4.0])
 """Of the shift and of the slope that labels give: a few labels move little."""
 _LEAST_SLOPE = 0.1
@@ -105,15 +113,22 @@ def _damp_odds(odds: Floats) -> Floats:
 
 
 def fit_calibration(
-    verdicts: Floats, *, are_chances: bool, labelled: Sequence[tuple[float, bool]] = ()
+    verdicts: Floats,
+    *,
+    are_chances: bool,
+    labelled: Sequence[tuple[float, bool]] = (),
+    taught: int = _TAUGHT,
 ) -> VerdictCalibration | None:
     """From verdicts on visited pages that nobody labelled; None: they are too few, or all alike.
 
     ``are_chances``: they are meant as probabilities of this crawl's pages. ``labelled``: verdicts
-    on pages that the method did not learn from, and whether people called them relevant."""
+    on pages that the method did not learn from, and whether people called them relevant.
+    ``taught``: labels that it learned from, of the kind of which there are fewer."""
     if len(verdicts) < MIN_VERDICTS or verdicts.std() < _LEAST_SPREAD:
         return None
-    found = VerdictCalibration(1.0)
+    told = min(taught / _TAUGHT, 1.0)
+    own = (1 - told) * _UNTAUGHT_SHARE + told * _TAUGHT_SHARE
+    found = VerdictCalibration(own, shift=-_OWN_CAUTION)
     if not are_chances:
         none = np.zeros(0)
         mixture = fit_mixture(verdicts, none, none, firmness=1e9)
@@ -184,7 +199,7 @@ class RelevanceCut:
         )
         if self.precision is None or self.recall is None:
             return f"kept: {which}; how right they are is not known yet"
-        few = " (by its own verdicts, often too sure)" if self.labels < _FEW_LABELS else ""
+        few = " (by its own verdicts, often 25 points off)" if self.labels < _FEW_LABELS else ""
         wished = self.keep.replace(".", "", 1).isdecimal()
         beyond = " (more is out of reach)" if wished and self.precision < float(self.keep) else ""
         return (
@@ -198,7 +213,15 @@ def decide_cut(store: Store, settings: Settings) -> tuple[RelevanceCut, VerdictC
     verdicts, traits, keep = _read_verdicts(store), _find_traits(settings), _wished_keep(settings)
     repeats = traits.learns or settings.topics  # verdicts of one that learned from the labels
     labelled = [] if repeats else store.labels.labelled_verdicts()
-    calibration = fit_calibration(verdicts, are_chances=traits.judges_in_chances, labelled=labelled)
+    known = best_example_labels(settings)
+    known |= {label.url: label.value for _, label in store.labels.effective_after()}
+    good = sum(value >= 0.5 for value in known.values())
+    calibration = fit_calibration(
+        verdicts,
+        are_chances=traits.judges_in_chances,
+        labelled=labelled,
+        taught=min(good, len(known) - good),
+    )
     if not keep:
         cut = settings.topic.threshold
     elif calibration is None:

@@ -1,10 +1,10 @@
 """Which own verdicts and visits a strategy learns from, so that self-training does not drift.
 
-Iliou et al. 2017 believe every verdict of at least .8 or at most .2. From a handful of examples a
-classifier says .8 of a third of all pages and is wrong four times in five, while its *order* of
-pages is good. So, as the learners of Blum & Mitchell 1998 grow (p = 1 and n = 3 a round), one page
-in fourteen is taken as good, the one that the present generation is most certain of, and the three
-newest of the certain bad ones as bad: those are hardly ever wrong.
+Iliou et al. (algorithm 2) believe every verdict of at least .8 or at most .2. From a handful of
+examples a classifier says .8 of a third of all pages and is wrong four times in five, while its
+*order* of pages is good. So, as the learners of Blum & Mitchell 1998 grow (p = 1 and n = 3 a
+round), one page in fourteen is taken as good, the one that the present generation is most certain
+of, and the three newest of the certain bad ones as bad: those are hardly ever wrong.
 
 Where people gave only good pages, the visits least like them are negatives, as in the first step of
 learning from positive examples alone (Liu et al. 2002: reliable negatives). Likeness is the share
@@ -17,8 +17,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from honeyguide.language_codes import RAW_SUFFIX
 from honeyguide.learning.teachers import AutomaticTeacher
-from honeyguide.text.language import split_words, stop_words
+from honeyguide.text.language import language_of
 from honeyguide.text.normalise import is_too_short
 from honeyguide.types import Example, Page
 from honeyguide.url import domain_of, host_of
@@ -130,6 +131,6 @@ def sample_negatives(
 
 def _content_words(page: Page) -> list[str]:
     language = page.detected_language or page.language[:2] or "en"
-    stops = stop_words(language)
-    words = split_words(f"{page.title} {page.text[:_TEXT_CHARS]}", language)
-    return [word for word in words if word not in stops and not is_too_short(word)]
+    reader = language_of(f"{language}{RAW_SUFFIX}")
+    words = reader.words(f"{page.title} {page.text[:_TEXT_CHARS]}")
+    return [word for word in words if word not in reader.stop_words and not is_too_short(word)]

@@ -1,7 +1,7 @@
 """Teachers turn visits into examples: by labels of people, or by verdicts of the strategy.
 
-The two modes of Iliou et al. 2017, section 3: *interactive*, where people answer, and *automatic*,
-where verdicts of at least ``high`` or at most ``low`` are believed.
+The two modes of Iliou et al., algorithms 1 and 2: *interactive*, where people answer, and
+*automatic*, where verdicts of at least ``high`` or at most ``low`` are believed.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class TrainingBackend(Protocol):
 class Trainer:
     """Decides when to learn: every so many pages, on growth by a tenth, or after a label.
 
-    Pages seen are counted, not examples (Iliou et al. 2017, algorithm 1: k = 14); growth by a tenth
+    Pages seen are counted, not examples (Iliou et al., algorithm 1: k = 14); growth by a tenth
     is the rule of Xu, Yoon & Tourassi.
     """
 
@@ -417,7 +417,15 @@ class TrainingFeed:
         if page is not None:
             row = rows[-1]
             self._trainer.offer(Example(row.link, page, label.value, "user", row.elapsed or 0.0))
+        else:
+            self._offer_bad_result(label.url, label.value, "user")
         return page
+
+    def _offer_bad_result(self, url: Url, value: float, by: LabelOrigin) -> None:
+        """A search result that is called bad and was not fetched teaches by its headline and
+        snippet (Xu, Yoon & Tourassi: users mark good and bad results); good ones are fetched."""
+        if value < 0.5 and (result := self._store.searches.find_result(url)) is not None:
+            self._trainer.offer(Example(result.to_link(), result.to_page(), value, by))
 
     def page_to_learn(self, row: VisitRow) -> Page | None:
         """The page of a visit, with links if they are learned from."""
@@ -438,6 +446,8 @@ class TrainingFeed:
             page = self.page_to_learn(rows[-1]) if rows and rows[-1].has_page else None
             if page is not None:
                 self._trainer.offer(Example(rows[-1].link, page, value, by))
+            else:
+                self._offer_bad_result(url, value, by)
         self._trainer.expect_examples(len(self._awaited))
         taught = self._store.get_meta("taught") or ""
         self.taught = parse_decimal(taught) or 0

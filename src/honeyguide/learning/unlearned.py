@@ -61,9 +61,16 @@ def waiting_labels(store: Store, settings: Settings, mark: TrainingMark) -> dict
     }
     for number, label in _labels_to_learn(store, settings):
         page = store.visits.first_page_id(label.url)
+        if number > mark.label and teaches_unseen(store, label):
+            found[label.url] = True
         if page and (number > mark.label or page > mark.visit):
             found[label.url] = True
     return found
+
+
+def teaches_unseen(store: Store, label: Label) -> bool:
+    """Whether it is of a bad search result, which teaches without being fetched."""
+    return label.value < 0.5 and store.searches.find_result(label.url) is not None
 
 
 def find_unlearned(store: Store, settings: Settings) -> UnlearnedLabels:
@@ -79,7 +86,7 @@ def find_unlearned(store: Store, settings: Settings) -> UnlearnedLabels:
         )
         found = UnlearnedLabels(
             len(waiting),
-            sum(not page for page in pages.values()),
+            sum(not pages[label.url] and not teaches_unseen(store, label) for _, label in labels),
             idle if mark.why else 0,
             mark.why if idle else "",
         )

@@ -13,6 +13,9 @@ relevant. A person who labels one of these as good frees the region, a bad label
 
 A site is a registrable domain: its owner can create hosts without end, so many hosts count as more
 than one site. Tables are bounded; sites beyond the bounds never wait.
+
+Shards of one crawl tell each other what they learn of sites (:class:`SiteNews`): each decides of
+its own sites by the links between all, and each holds its own visits to the share.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -81,6 +85,18 @@ class _Site:
         self.hosts: set[str] = set()
 
 
+class SiteNews(msgspec.Struct, frozen=True, array_like=True):
+    """What was learned of sites since it was last told; telling it twice changes nothing."""
+
+    links: list[tuple[str, str]]
+    """Sites, and those that they link to."""
+    hosts: list[str]
+    """Hosts that were visited."""
+    stated: dict[str, tuple[int, bool]]
+    """Sites of which people spoke: good labels minus bad ones, and whether one named it."""
+    visits: int
+
+
 class HostTrust:
     """Trust of sites, and the share of visits of those that nobody vouches for."""
 
@@ -99,7 +115,13 @@ class HostTrust:
         self._by_number: list[_Site] = []
         self._edges: set[int] = set()
         self._ends = array("I"), array("I")
-        self._taken = self._on_probation = 0
+        self._visited: list[str] = []
+        """Hosts that were visited, each once."""
+        self._stated: set[_Site] = set()
+        """Sites of which people spoke since the last news."""
+        self._taken = self._elsewhere = self._on_probation = 0
+        self._told = 0, 0, 0
+        """Links, hosts and visits that were told others."""
         self._refresh_at = _REFRESH_VISITS
         self._waiting: list[tuple[float, int, str, _Site]] = []
         """Held hosts by the score of their best link, the best first, with their sites."""
@@ -107,6 +129,8 @@ class HostTrust:
         self._order = 0
         self.refreshes = 0
         """How often regions were found."""
+        self.last_label = 0
+        """Number of the newest label."""
         self._labels: dict[tuple[Url, str], int] = {}
         self._free: list[str] = []
         """Hosts that need no longer be held."""
@@ -141,15 +165,21 @@ class HostTrust:
 
     # -- what is learned ---------------------------------------------------------------------
 
-    def add_label(self, label: Label) -> None:
-        """A person judged a page. A bad one speaks against its site only on probation: everywhere
-        else it is merely off the topic."""
+    def add_labels(self, labels: Iterable[tuple[int, Label]]) -> None:
+        """People judged these pages. A bad one speaks against its site only on probation:
+        everywhere else it is merely off the topic."""
+        for number, label in labels:
+            self.last_label = max(self.last_label, number)
+            self._add_label(label)
+
+    def _add_label(self, label: Label) -> None:
         site = self._site_of(label.url)
         if site is not None:
             place, good = (label.url, label.topic), 1 if label.value >= 0.5 else -1
             site.label += good - self._labels.get(place, 0)
             self._labels[place] = good
-            self._refresh_at = self._taken
+            self._stated.add(site)
+            self._refresh_at = 0
 
     def record_links(self, source: Url, links: Sequence[Link]) -> None:
         """These links stand on that page."""
@@ -181,7 +211,9 @@ class HostTrust:
             self._ends[1].append(site.number)
 
     def _site_of(self, url: Url, finder: _Site | None = None) -> _Site | None:
-        name = domain_of(host_of(url))
+        return self._named_site(domain_of(host_of(url)), finder)
+
+    def _named_site(self, name: str, finder: _Site | None = None) -> _Site | None:
         site = self._sites.get(name)
         if site is None and len(self._sites) < _MAX_SITES:
             site = self._add_site(name, finder)
@@ -192,6 +224,43 @@ class HostTrust:
         site = self._sites[name] = _Site(len(self._by_number), name, region)
         self._by_number.append(site)
         return site
+
+    def take_news(self) -> SiteNews | None:
+        """What is new since the last time, or since :meth:`tell_again`; None: nothing."""
+        links, hosts, visits = self._told
+        now = len(self._edges), len(self._visited), self._taken + self._elsewhere
+        if now == self._told and not self._stated:
+            return None
+        names = self._by_number
+        sources, targets = ([names[number].name for number in part[links:]] for part in self._ends)
+        stated = {site.name: (site.label, site.named) for site in self._stated}
+        pairs = list(zip(sources, targets, strict=True))
+        news = SiteNews(pairs, self._visited[hosts:], stated, now[2] - visits)
+        self._told = now
+        self._stated.clear()
+        return news
+
+    def tell_again(self) -> None:
+        """Somebody knows nothing: the next news are all there is."""
+        self._told = 0, 0, 0
+        self._stated.update(site for site in self._by_number if site.label or site.named)
+
+    def take_in(self, news: SiteNews) -> None:
+        """What others learned; it is in our next news, too, unless these are thrown away."""
+        for name, target in news.links:
+            if (origin := self._named_site(name)) and (site := self._named_site(target, origin)):
+                self._link_sites(origin, site)
+        for host in news.hosts:
+            if (found := self._named_site(domain_of(host))) is not None:
+                self._add_host(found, host)
+        for name, (label, named) in news.stated.items():
+            if (found := self._named_site(name)) is not None:
+                new = (label, named) != (found.label, found.named)
+                found.label, found.named = label, found.named or named
+                if new:
+                    self._stated.add(found)
+                    self._refresh_at = 0
+        self._elsewhere += news.visits
 
     # -- what may be visited -----------------------------------------------------------------
 
@@ -213,13 +282,18 @@ class HostTrust:
         self._taken += 1
         if (site := self._site_of(link.url)) is None:
             return
-        if link.depth == 0 and link.channel != "example":
+        if link.depth == 0 and link.channel != "example" and not site.named:
             site.named = site.trusted = True  # a seed, or where it redirects to
+            self._stated.add(site)
         site.found |= link.channel == "search"
         site.taken += 1
         self._on_probation += site.region.probation and not site.trusted
-        if len(site.hosts) < _MAX_HOSTS:
-            site.hosts.add(host_of(link.url))
+        self._add_host(site, host_of(link.url))
+
+    def _add_host(self, site: _Site, host: str) -> None:
+        if len(site.hosts) < _MAX_HOSTS and host not in site.hosts:
+            site.hosts.add(host)
+            self._visited.append(host)
 
     def _may_take(self, region: _Region) -> bool:
         if region.closed:
@@ -296,18 +370,19 @@ class HostTrust:
     # -- trust and regions -------------------------------------------------------------------
 
     def _refresh_if_due(self) -> None:
-        if self._taken >= self._refresh_at:
+        if self._taken + self._elsewhere >= self._refresh_at:
             self._refresh()
 
     def _refresh(self) -> None:
-        self._refresh_at = self._taken + _REFRESH_VISITS + int(_REFRESH_GROWTH * self._taken)
+        taken = self._taken + self._elsewhere
+        self._refresh_at = taken + _REFRESH_VISITS + int(_REFRESH_GROWTH * taken)
         sites = self._by_number
         if not any(site.named or site.label > 0 for site in sites):
             return  # trust has nowhere to begin
         sources, targets = (np.frombuffer(ends, np.uint32).astype(np.intp) for ends in self._ends)
         count = len(sites)
         sizes = np.array(
-            [(site.taken > 0) * (1 + len(site.hosts) // _HOSTS_PER_SITE) for site in sites]
+            [bool(site.hosts) * (1 + len(site.hosts) // _HOSTS_PER_SITE) for site in sites]
         )
         labels = np.array([site.label for site in sites])
         named = np.array([site.named or site.label > 0 for site in sites])

@@ -57,13 +57,14 @@ class LinkFeatures(NamedTuple):
 
 
 class LinkWordScores(NamedTuple):
-    """Scores of the words of a link, and whether it stays on its host."""
+    """Scores of the words of a link and of their meaning, and whether it stays on its host."""
 
     anchor: float
     around: float
     address: float
     inside: float
     signs: float
+    meaning: float = 0.0
 
 
 _SURPRISED = LinkFeatures._fields.index("surprise")
@@ -190,13 +191,14 @@ def train_link_model(
     shown: Sequence[ShownSigns],
     targets: Floats,
     weights: Floats,
-    prior: Floats,
+    offsets: Floats,
     firm: Sequence[float],
     before: Sequence[float],
     known: Mapping[str, float],
 ) -> LinkModelUpdate:
-    """From followed links. ``firm`` is the penalty for moving away from the prior, ``before`` and
-    ``known`` are the start of the search."""
+    """From followed links. ``offsets`` are their log-odds by the prior and by what is not learned
+    here, ``firm`` is the penalty for moving away from the prior, ``before`` and ``known`` are the
+    start of the search."""
     from scipy.sparse import csr_array, hstack
 
     count = evidence.shape[1]
@@ -208,7 +210,7 @@ def train_link_model(
         both,
         targets,
         weights=weights,
-        offsets=evidence @ prior,
+        offsets=offsets,
         penalties=penalties,
         start=np.array([*(before or [0.0] * count), *(known.get(name, 0.0) for name in names)]),
     )

@@ -1,10 +1,11 @@
 """A small feed-forward network, trained by online back-propagation in numpy.
 
-Zheng, Kang & Kim 2008, section 3.3: three layers, a linear input node for each concept word, four
-sigmoid hidden nodes, one sigmoid output node, trained until RMSE < 0.01. The paper gives neither
-rate, momentum, initial weights nor a limit; here they are 0.3, 0.2, U(-0.5, 0.5)/√inputs and 5,000
-epochs, and inputs are divided by their largest value in training. Two equal pages with opposite
-labels make RMSE < 0.01 impossible, so training also ends when it no longer improves.
+Zheng, Kang & Kim 2008, sections 3.1 and 3.2: three layers, a linear input node for each concept
+word, four sigmoid hidden nodes, one sigmoid output node, trained until RMSE < 0.01. The paper
+gives neither rate, momentum, initial weights nor a limit; here they are 0.3, 0.2, U(-0.5,
+0.5)/√inputs and 5,000 epochs, and inputs are divided by their largest value in training. Two equal
+pages with opposite labels make RMSE < 0.01 impossible, so training also ends when it no longer
+improves.
 """
 
 from __future__ import annotations

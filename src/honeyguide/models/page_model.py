@@ -14,18 +14,19 @@ good and unlabelled pages). In turns,
 Turns end when no probability moves any more.
 
 Before the first turn, unjudged pages are what the stated words say of them. Without such words, or
-examples, the pages that the crawl started from count as good. Turns can end in a wrong place: words
-that stand on all animals make birds of mammals, and these outvote the labels. So where labels of
-both kinds are known, a second series of turns begins with the labels and lets unjudged pages gain
-weight; the labels choose between the two.
+examples, the pages that the crawl started from count as good.
+
+Turns drift: words that stand on all animals make birds of mammals, and a topic of several kinds
+of pages shrinks to the one whose pages are most alike. Unjudged pages outvote the labels then. So
+where people's labels are known the model is the mean of two readings: in one each unjudged page
+counts a third of a label, in the other next to nothing (as in Nigam et al. 2000, where unlabelled
+documents are weighed down).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from functools import partial
-from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,21 +84,13 @@ _GROWTH = 1.1
 _MAX_ROUNDS = 12
 _SETTLED = 0.01
 """Largest change of a probability in a round after which no more are needed."""
-_SMALL_LOSS = 0.1
-"""Mean log loss of the labels that is as good as none."""
-_CLEAR_GAIN = 1.0
-"""Log likelihood of all labels by which one reading is clearly better than another."""
-_DRAWN = {"seed": 1.0, "user": 0.5}
-"""How far a good page is a sample of the topic, by who named it: examples are, and pages that
-people were asked about are in part."""
-_RISING_WEIGHTS = (0.001, 0.03, 0.1, 0.3)
-"""Of unjudged pages in the first rounds of a reading that goes from the labels on."""
-_LEAST_CHANCE = 0.02
-"""Labels are compared with probabilities no smaller than this: a person may err."""
 _PERSON = 3.0
 """Weight of a label of a person; an unjudged page has 1."""
-_PENALTY = 1.0
-"""Of the ridge regression; the vectors have length 1."""
+_CROWD, _LABELS = (1.0, 1.0), (0.01, 10.0)
+"""Two readings: weight of an unjudged page, and penalty of the ridge regression (the vectors have
+length 1). In the second the labels tell alone, and the unjudged pages only what is common."""
+_CROWD_SHARE = 0.5
+"""Weight of the first reading beside the second, where no words state the topic; else 1."""
 _HINT = 0.5
 """Share of what stated words tell beside the regression: both read the same text."""
 _LIKELY_HINT = 0.5
@@ -110,6 +103,7 @@ _USUAL_SHARE, _USUAL_PAGES = 0.2, 20.0
 _ANCHOR = 3.0
 """Evidence of the labelled pages of a kind on the scores of this kind, in unjudged pages."""
 _LEAST_DISTANCE = 0.1
+_LEAST_SPREAD = 0.01
 _SPAN = 6.0
 """Log-odds between an average good page and an average other one, in the units of the machine."""
 
@@ -166,56 +160,54 @@ def train_page_model(
     rows: Sparse, size: int, training: PageTrainingSet, hints: Floats | None
 ) -> PageModel | None:
     """From the words of the labelled pages, followed by the unjudged ones. ``hints``: log-odds of
-    the stated words for all of them. None: nothing shows what is wanted.
-
-    What the topic is can be read from few examples in several ways: narrowly or widely, and from
-    the stated words on or from the labels on. The first way stays, unless another costs clearly
-    less: see :meth:`TopicReading.cost`."""
+    the stated words for all of them. None: nothing shows what is wanted."""
     from scipy.sparse import csr_array
 
     count = len(training.labelled)
     table = csr_array(rows, shape=(count + len(training.unjudged), size))
-    fit = partial(_fit_reading, table, (table @ table.T).toarray() + 1.0, training, hints)
-    usual = _EQUAL_WIDTHS if hints is not None else _NARROW
-    found = fit(usual)
-    if found is None or found.loss < _SMALL_LOSS * count or not has_both_kinds(training.labelled):
-        return found and found.model
-    from_labels = [(firmness, _RISING_WEIGHTS) for firmness in (usual, _WIDE, _EQUAL_WIDTHS)]
-    for firmness, weights in ((_WIDE, ()), *dict.fromkeys(from_labels)):
-        other = fit(firmness, weights)
-        if other and other.cost(training) < found.cost(training) - _CLEAR_GAIN:
-            found = other
-    return found.model
+    likeness = (table @ table.T).toarray() + 1.0
+    found = [_fit_reading(likeness, training, hints, *_CROWD)]
+    if count:
+        found.append(_fit_reading(likeness, training, hints, *_LABELS))
+    readings = [one for one in found if one is not None]
+    if not readings:
+        return None
+    last = readings[-1]
+    first_part = 1.0 if hints is not None or len(readings) == 1 else _CROWD_SHARE
+    parts = np.array([first_part, 1.0][: len(readings)])
+    # Each in units of its own spread, and their mean as sure as the last one.
+    parts *= last.spread / np.array([one.spread for one in readings]) / parts.sum()
+    slopes, shifts, shares, multipliers = (np.array([one[n] for one in readings]) for n in range(4))
+    slope, shift, hint = float(parts @ slopes), float(parts @ shifts), float(parts @ shares)
+    # In units in which good and other pages lie as far apart as in other models of log-odds.
+    unit_size = _SPAN / max(last.distance * last.slope / slope, _LEAST_DISTANCE)
+    mixed = unit_size * (parts * slopes / slope) @ multipliers
+    machine = Linear(np.asarray(table.T @ mixed), float(mixed.sum()))
+    return PageModel(machine, slope / unit_size, shift, hint * unit_size / slope)
 
 
 class TopicReading(NamedTuple):
-    """One way to read what the topic is."""
+    """One way to read what the topic is: log-odds of a page are slope·score + shift + hint·h, its
+    score the sum of the multipliers, each times how alike its page is."""
 
-    model: PageModel
-    loss: float
-    """Log loss of all labels, each by a model without its page."""
-    size: float
-    """Expected number of good pages, labelled and unjudged ones."""
-
-    def cost(self, training: PageTrainingSet) -> float:
-        """How badly it explains the labels. Good pages that people named are a sample of the topic:
-        in a topic of twice the size it is half as likely that each of them was drawn (the size
-        principle: Tenenbaum & Griffiths 2001)."""
-        drawn = sum(_DRAWN[e.by] for e in training.labelled if e.target >= 0.5)
-        return self.loss + drawn * math.log(max(self.size, 1.0))
+    slope: float
+    shift: float
+    hint: float
+    multipliers: Floats
+    distance: float
+    """Between the mean scores of good and of other pages."""
+    spread: float
+    """Standard deviation of the log-odds of unjudged pages."""
 
 
 def _fit_reading(
-    table: Any,
     likeness: Floats,
     training: PageTrainingSet,
     hints: Floats | None,
-    firmness: float,
-    first_weights: Sequence[float] = (),
+    unjudged_weight: float,
+    penalty: float,
 ) -> TopicReading | None:
-    """Fit one reading. ``likeness``: of each page to each.
-
-    ``first_weights``: of the unjudged pages in the first rounds, in which the labels lead."""
+    """``likeness``: of each page to each."""
     from scipy.linalg.lapack import dpotrf, dpotri
 
     known = len(training.labelled)
@@ -225,21 +217,21 @@ def _fit_reading(
     sure_seeds[known:] &= training.seeds
     if not (targets > 0.1).any():
         return None
-    certainty = np.r_[np.full(known, _PERSON), np.ones(len(training.unjudged))]
-    for weight in chain(first_weights, repeat(1.0, _MAX_ROUNDS)):
-        certainty[known:] = weight
+    firmness = _NARROW if hints is None else _EQUAL_WIDTHS
+    certainty = np.r_[np.full(known, _PERSON), np.full(len(training.unjudged), unjudged_weight)]
+    for _ in range(_MAX_ROUNDS):
         good, bad = (certainty * targets).sum(), (certainty * (1 - targets)).sum()
         # Both kinds count the same in all.
         weights = certainty * (targets / max(good, 1e-6) + (1 - targets) / max(bad, 1e-6))
         weights *= len(targets) / 2
-        root, _ = dpotrf(likeness + np.diag(_PENALTY / weights), lower=1)
+        root, _ = dpotrf(likeness + np.diag(penalty / weights), lower=1)
         inverse, _ = dpotri(root, lower=1)
         inverse = inverse + np.tril(inverse, -1).T
         multipliers = inverse @ targets
         scores = targets - multipliers / np.diag(inverse)  # each by a model without this page
         mixture = fit_mixture(scores[known:], scores[:known], labels, firmness)
-        odds_slope, odds_shift = mixture.odds_line
-        odds = odds_slope * scores + odds_shift
+        slope, shift = mixture.odds_line
+        odds = slope * scores + shift
         share, middle = 0.0, 0.0
         if hints is not None and known < len(hints):
             share, middle = _hint_share(hints[known:], sigmoid(odds[known:]))
@@ -249,18 +241,12 @@ def _fit_reading(
             odds += share * (hints - middle)
         before, targets = targets, np.r_[labels, sigmoid(odds[known:])]
         targets[sure_seeds] = 1.0
-        if weight == 1.0 and np.abs(targets - before).max() < _SETTLED:
+        if np.abs(targets - before).max() < _SETTLED:
             break
-    # In units in which good and other pages lie as far apart as in other models of log-odds.
-    unit_size = _SPAN / max(mixture.good - mixture.rest, _LEAST_DISTANCE)
-    machine = Linear(
-        np.asarray(unit_size * (table.T @ multipliers)), float(unit_size * multipliers.sum())
+    spread = max(float(np.std(odds[known:] if known < len(odds) else odds)), _LEAST_SPREAD)
+    return TopicReading(
+        slope, shift - share * middle, share, multipliers, mixture.good - mixture.rest, spread
     )
-    slope = odds_slope / unit_size
-    chances = np.clip(sigmoid(odds[:known]), _LEAST_CHANCE, 1 - _LEAST_CHANCE)
-    likely = labels * np.log(chances) + (1 - labels) * np.log(1 - chances)
-    model = PageModel(machine, slope, odds_shift - share * middle, share / slope)
-    return TopicReading(model, -float(likely.sum()), float(targets.sum()))
 
 
 def _first_guess(training: PageTrainingSet, hints: Floats | None) -> Floats:
@@ -288,7 +274,7 @@ def _hint_share(hints: Floats, chances: Floats) -> tuple[float, float]:
 # --- The mixture of good and other pages ---
 
 
-_EQUAL_WIDTHS, _NARROW, _WIDE = 1e9, 700.0, 200.0
+_EQUAL_WIDTHS, _NARROW = 1e9, 700.0
 """How firmly scores of good pages are held to spread as little as those of others, in pages."""
 _MIXTURE_ROUNDS = 60
 _SETTLED_MIXTURE = 1e-6

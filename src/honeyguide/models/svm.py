@@ -1,6 +1,6 @@
 """Support vector machines with probabilities: linear, and with the RBF kernel.
 
-Iliou et al. 2017, section 3.3: C-SVM, RBF kernel, C = 1, gamma = 1 / number of features,
+Iliou et al., section 4.1, table 2: C-SVM, RBF kernel, C = 1, gamma = 1 / number of features,
 probabilities by Platt (1999). scikit-learn trains the machine; it is kept as plain arrays, and
 scoring needs no scikit-learn.
 

@@ -25,11 +25,11 @@ from honeyguide.types import Url
 def is_generic(word: str, code: str) -> bool:
     """Whether this word, in that language, hardly tells a subject."""
     language = language_of(code)
-    return word in language.stop_words or language.stems[word] in _generic_stems(code)
+    return word in language.stop_words or language.stems[word] in generic_stems(code)
 
 
 @lru_cache(maxsize=16)
-def _generic_stems(code: str) -> frozenset[str]:
+def generic_stems(code: str) -> frozenset[str]:
     language = language_of(code)
     table = resources.files("honeyguide.search").joinpath("generic_words.txt").read_text("utf-8")
     words = dict(line.split(": ") for line in table.splitlines()).get(code.partition("-")[0], "")

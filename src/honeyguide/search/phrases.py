@@ -98,6 +98,8 @@ def extract_phrases(
             names.setdefault(stem, written[stem])
     # A site does not vouch for its own name.
     own = {label.replace("-", "") for label in at.removeprefix("www.").split(".")}
+    if (respell := language.respell) is not None:  # an engine is asked for words spelt right
+        names = {key: " ".join(map(respell, name.split())) for key, name in names.items()}
     searchable = {key: name for key, name in names.items() if _is_searchable(name, own, language)}
     return PagePhrases(url, _site_of(at), weight, searchable)
 

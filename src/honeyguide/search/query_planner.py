@@ -215,7 +215,7 @@ class QueryPlanner:
         for number, label in store.labels.effective_after(self._last_label):
             self._last_label = max(self._last_label, number)
             self._labels[label.url] = label.value
-            page = store.visits.latest_page(label.url) if self._composer is not None else None
+            page = None if self._composer is None else _labelled_page(store, label.url, label.value)
             if page is not None:
                 visits = store.visits.attempts_at(label.url)
                 self.learn_example(page, label.value, visits[-1].ip if visits else "")
@@ -420,7 +420,7 @@ def build_composer(settings: Settings, least: int = 2) -> QueryComposer:
     stated = [one.topic for one in topics.settings_per_topic(settings)]
     keywords = [word for topic in stated for word in topic.keywords]
     description = " ".join(topic.description for topic in stated if topic.description)
-    return QueryComposer(settings.topic.keyword_language, keywords, description, least)
+    return QueryComposer(settings.topic.word_language, keywords, description, least)
 
 
 def restore_query_bandit(store: Store, pulls: QueryBandit) -> None:
@@ -438,7 +438,7 @@ def composer_pages(store: Store, settings: Settings) -> Iterator[tuple[Page, flo
     for _, label in store.labels.effective_after()[-_MAX_LABELS:]:
         labels[label.url] = 1.0 if label.value >= 0.5 else -1.0
     for url, weight in labels.items():
-        if (page := store.visits.latest_page(url)) is not None:
+        if (page := _labelled_page(store, url, weight)) is not None:
             yield page, weight
     since = max(0, store.counter.read_counts().visits - _MAX_ROWS)
     latest: dict[Url, VisitRow] = {
@@ -449,6 +449,13 @@ def composer_pages(store: Store, settings: Settings) -> Iterator[tuple[Page, flo
     others = [row for row in latest.values() if row.url not in labels]
     for row in _surest_rows(others):
         yield store.visits.rebuild_page(row), composer_weight(row.verdict, row.ungated)
+
+
+def _labelled_page(store: Store, url: Url, value: float) -> Page | None:
+    """A labelled page; of a bad search result that was not fetched, its headline and snippet."""
+    page = store.visits.latest_page(url)
+    result = store.searches.find_result(url) if page is None and value < 0.5 else None
+    return page if result is None else result.to_page()
 
 
 def _surest_rows(rows: Sequence[VisitRow]) -> list[VisitRow]:

@@ -165,8 +165,6 @@ def canonical_hits(results: Sequence[SearchResult], strip: bool) -> list[SearchR
 # crash at any instant loses no answer and takes none twice.
 
 
-_MAX_SNIPPET = 300
-"""Characters of a result's text."""
 _MAX_IMMINENT = 20
 """While so many results are about to be visited, nothing is asked, unless nothing else waits."""
 _NEAR_SCORE, _SOON_VISITS = 0.05, 40
@@ -372,7 +370,7 @@ class SearchSession:
         page = Url(search.address or self.caller.engine.address(query, search.page))
         new = set(self.planner.record_results(query, [hit.url for hit in hits]))
         parent = self.planner.pulls.expected_yield(query)
-        found = [result_link(hit, page, parent) for hit in hits if hit.url in new]
+        found = [hit.to_link(page, parent) for hit in hits if hit.url in new]
         found = [link for link in found if self.admits(link)]
         wants = frontier.still_wanted([link.url for link in found])
         links = [link for link, wanted in zip(found, wants, strict=True) if wanted]
@@ -384,20 +382,6 @@ class SearchSession:
         for link, score in zip(links, scores, strict=True):
             self._waiting[link.url] = score, self._visits
         return frontier.push(map(Candidate, links, scores, scores)), sum(scores) / len(scores)
-
-
-def result_link(hit: SearchResultRow, page: Url, parent: float) -> Link:
-    """The result stood on a page of the engine's, which is as good as its query."""
-    return Link(
-        hit.url,
-        page,
-        hit.title,
-        after=hit.snippet[:_MAX_SNIPPET],
-        tag_path="search",
-        channel="search",
-        depth=1,
-        parent=parent,
-    )
 
 
 # -- Construction from settings --

@@ -152,10 +152,17 @@ class ExportResult(NamedTuple):
     rows: int
     missing: int = 0
     """Answers whose WARC records are not there (any more)."""
-    damaged: tuple[Url, ...] = ()
-    """Addresses whose WARC records are not whole any more: they are left out."""
     unproven: int = 0
     """Pages left out that would be relevant if their sites were not on probation."""
+    damaged: tuple[Url, ...] = ()
+    """Addresses whose WARC records are not whole any more: those are left out."""
+
+
+RowWording = Callable[[VisitRow], VisitRow]
+
+
+def as_stored(row: VisitRow) -> VisitRow:
+    return row
 
 
 def export_collection(
@@ -169,6 +176,7 @@ def export_collection(
     topics: TopicSelection | None = None,
     language: str = "",
     cut: float | None = None,
+    reword: RowWording = as_stored,
 ) -> ExportResult:
     """Write relevant pages to a file, or into a folder; with ``everything``, every visit.
 
@@ -176,7 +184,7 @@ def export_collection(
     ``topics``: what is known of each, where there are several. ``language``: only pages in this
     one, those too that the language gate kept apart and whose verdict would else have been enough;
     ``all``: in any language. ``cut``: the least verdict of a relevant page, instead of the
-    collection's own.
+    collection's own. ``reword``: what is written of a visit, for tables.
     """
     form = _export_format(target, format)
     if target.is_dir():
@@ -203,9 +211,9 @@ def export_collection(
                     f"nothing to write: none of the {lost} answers is whole in the WARC "
                     f"files of {store.folder} (were they moved or changed, or is store.warc false?)"
                 )
-            damaged = tuple(extract.damaged)
-            return ExportResult(target, form, extract.count, extract.missing, damaged, unproven)
-        columns, found = _export_table(store, chosen, labels, text)
+            told = extract.missing, unproven, tuple(extract.damaged)
+            return ExportResult(target, form, extract.count, *told)
+        columns, found = _export_table(store, map(reword, chosen), labels, text)
         count = 0
 
         def count_rows() -> Iterator[dict[str, Any]]:
@@ -222,7 +230,7 @@ def export_collection(
                     _write_csv(output, list(columns), count_rows())
                 else:
                     _write_jsonl(output, count_rows())
-        return ExportResult(target, form, count, unproven=unproven)
+        return ExportResult(target, form, count, 0, unproven)
 
 
 def stream_export(

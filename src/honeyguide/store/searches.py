@@ -11,13 +11,15 @@ from honeyguide.errors import CollectionCorrupt
 from honeyguide.store import row_checks
 from honeyguide.store.codec import replace_surrogates
 from honeyguide.store.database import Database, SqlRow, to_int64, url_key
-from honeyguide.types import Url
+from honeyguide.types import Link, Page, Url
 from honeyguide.url import url_fingerprint
 
 MAX_RESULTS = 1_000
 """Results that are kept of one page."""
 QUERY_CHARS, TITLE_CHARS, SNIPPET_CHARS, DETAIL_CHARS, NAME_CHARS = 2_000, 300, 1_000, 1_000, 200
 """Characters that are kept of each."""
+_LINK_SNIPPET_CHARS = 300
+"""Characters of a result's text that stand around its link."""
 MAX_PRICE = 1e6
 """Highest price of one request."""
 _MAX_PAGE, _MAX_TIME = 1_000, 1e11
@@ -58,6 +60,23 @@ class SearchResultRow(NamedTuple):
     url: Url
     title: str = ""
     snippet: str = ""
+
+    def to_link(self, source: Url | None = None, parent: float = 0.5) -> Link:
+        """It stood on a page of the engine's, ``source``, which is as good as its query."""
+        return Link(
+            self.url,
+            source,
+            self.title,
+            after=self.snippet[:_LINK_SNIPPET_CHARS],
+            tag_path="search",
+            channel="search",
+            depth=1,
+            parent=parent,
+        )
+
+    def to_page(self) -> Page:
+        """What is known of its page before anybody fetched it: headline and snippet."""
+        return Page(self.url, self.title, text=self.snippet)
 
 
 class ResultPosition(NamedTuple):
@@ -244,6 +263,17 @@ class SearchTable:
             for url, title, snippet in rows
             if row_checks.is_http_url(url)
         ]
+
+    def find_result(self, url: str) -> SearchResultRow | None:
+        """What the newest search that found this address said of it; None: none found it."""
+        row = self._db.fetch_one(
+            "SELECT substr(title, 1, ?), substr(snippet, 1, ?) FROM search_results "
+            "WHERE fingerprint = ? AND url = ? ORDER BY search DESC LIMIT 1",
+            (TITLE_CHARS, SNIPPET_CHARS, *url_key(url)),
+        )
+        return (
+            None if row is None else SearchResultRow(Url(url), *map(row_checks.text_or_empty, row))
+        )
 
     def positions_of(self, url: str) -> list[ResultPosition]:
         """Which searches found this address, and where, the oldest first."""

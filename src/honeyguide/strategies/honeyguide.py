@@ -11,7 +11,7 @@ docs/strategies/honeyguide.md says why each part is there, and what it brought.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from honeyguide.config.validation import check_within
 from honeyguide.errors import ModelError
 from honeyguide.models import link_model, logistic, page_model, untrusted
+from honeyguide.models.anchor_meaning import AnchorMeaning, RatedText, train_anchor_meaning
 from honeyguide.models.link_model import (
     FEATURE_FIRMNESS,
     FEATURE_PRIOR,
@@ -34,6 +35,7 @@ from honeyguide.models.link_model import feature_names as meant
 from honeyguide.models.link_scores import memoised_map
 from honeyguide.models.logistic import logistic_chance
 from honeyguide.models.svm import Linear
+from honeyguide.text import word_vectors
 from honeyguide.text.link_text import (
     LinkSigns,
     collect_signs,
@@ -43,6 +45,7 @@ from honeyguide.text.link_text import (
 )
 from honeyguide.text.relevance import Relevance, TermCount, term_worths, topic_relevance
 from honeyguide.text.vectors import Lexicon, fit_lexicon
+from honeyguide.text.word_vectors import text_vectors
 from honeyguide.types import (
     UNKNOWN_SCORE,
     Concept,
@@ -61,10 +64,16 @@ _PAGE_CHARS = 20_000
 """Characters of a page that the page model reads."""
 _TITLE, _HEADINGS = 3, 2
 """A word in the title counts as so many in the text."""
+_LEAD, _LEAD_CHARS = 3, 500
+"""A word among the first ones counts as so many more: they say what kind of thing it is."""
 _KEYWORD = 4.0
 """Weight of the topic's keywords in a link's words, in the page model's log-odds."""
 _WEIGHT = {"user": 3.0, "seed": 2.0, "judge": 1.0, "visit": 1.0}
 """How much an example counts: a person's word more than our own."""
+_MEANING = 1.0
+"""Weight of the log-odds that the meaning of an anchor has."""
+_TITLE_WEIGHTS = 0.75, 1.5
+"""How much the title of a bad and of a good example counts beside the anchor of a visit."""
 _DIGITS = 9
 _REASONS = 8
 _NAME = "a saved generation"
@@ -94,6 +103,8 @@ class Honeyguide:
     use_prior, use_words, use_signs
         The prior learned on other webs; what the page model says of a link's words; single words
         of links. Each can be switched off, to see what it brings.
+    use_meanings
+        What the anchors of links mean; only for topics in English.
     without
         One group of features that the link model leaves out, to see what it brings.
 
@@ -138,6 +149,7 @@ class Honeyguide:
     use_prior: bool = True
     use_words: bool = True
     use_signs: bool = True
+    use_meanings: bool = True
     without: Literal[
         "",
         "parents",
@@ -169,6 +181,8 @@ class Honeyguide:
     sign_names: str = ""
     """One to a line."""
     sign_weights: Floats | None = None
+    meaning: AnchorMeaning | None = None
+    """Learned of anchors and titles."""
 
     def __post_init__(self) -> None:
         """A saved generation may come from elsewhere: nothing in it is trusted."""
@@ -203,6 +217,11 @@ class Honeyguide:
                 _NAME, self.page_words.rarity, np.array([self.page_machine.offset])
             )
             untrusted.check_lengths(_NAME, len(self.page_words), len(self.page_machine.weights))
+        if self.meaning is not None:
+            if not isinstance(self.meaning, AnchorMeaning):
+                raise ModelError(f"{_NAME} is damaged: what it learned of meanings is not that")
+            directions = len(self.meaning.weights) - 1
+            untrusted.check_lengths(_NAME, directions, word_vectors.DIMENSIONS)
         if not 0 <= self.page_good < _LARGE:
             raise ModelError(f"{_NAME} is damaged: it counts its good pages wrongly")
         stated: tuple[Any, ...] = (self.keywords, self.concepts)
@@ -237,7 +256,7 @@ class Honeyguide:
         words = self._link_words(links)
         # Not a matrix product: a link's score must not depend on its neighbours'.
         sums = (feature_rows(links, words, self.without) * self._coefficients).sum(axis=1)
-        sums += [word.signs for word in words]
+        sums += [word.signs + word.meaning for word in words]
         if self.explore:
             sums += [self._exploration_bonus(link) for link in links]
         scores = np.round(logistic.sigmoid(sums), _DIGITS).tolist()
@@ -253,6 +272,9 @@ class Honeyguide:
         shares = list(zip(evidence, meant(row.tolist()), strict=True))
         if hope := self._exploration_bonus(link):
             shares.append((hope, "its host is little known"))
+        if meaning := self._meaning:
+            share = _MEANING * meaning.log_odds(text_vectors((link.anchor,))).item()
+            shares.append((share, meaning.describe(link.anchor, share, text_vectors)))
         (sign,) = collect_signs((link,), self.language)
         shares += [
             (weight / sign.size, describe_sign(kind, what))
@@ -346,8 +368,6 @@ class Honeyguide:
             if example.link.yields is not None:
                 newest[example.page.url, example.link.source] = example
         followed = list(newest.values())
-        if not followed:
-            return self
         targets, weights = [], []
         for example in followed:
             person = told.get(example.page.url)
@@ -358,9 +378,15 @@ class Honeyguide:
             else:
                 targets.append(example.target)
             weights.append(_WEIGHT["user" if person else "visit"])
+        meaning = self._learn_meaning(told.values(), followed, targets)
+        taught = self if meaning is self.meaning else replace(self, meaning=meaning)
+        if not followed:
+            return taught
         signs = collect_signs([e.link for e in followed], self.language)
         links = [e.link for e in followed]
-        evidence = feature_rows(links, self._read_words(links, signs), self.without)
+        words = taught._read_words(links, signs)
+        evidence = feature_rows(links, words, self.without)
+        offsets = evidence @ np.array(self._prior_weights) + [word.meaning for word in words]
         found = link_model.train_link_model(
             evidence,
             [
@@ -369,17 +395,31 @@ class Honeyguide:
             ],
             np.array(targets),
             np.array(weights),
-            np.array(self._prior_weights),
+            offsets,
             FEATURE_FIRMNESS,
             self.moved,
             self._known_signs,
         )
         return replace(
-            self,
+            taught,
             moved=found.moved,
             sign_names="\n".join(found.names),
             sign_weights=found.weights,
         )
+
+    def _learn_meaning(
+        self, told: Iterable[Example], followed: Sequence[Example], targets: Sequence[float]
+    ) -> AnchorMeaning | None:
+        """From followed anchors and titles of examples; where none is good, from stated words."""
+        if not self._reads_meanings:
+            return self.meaning
+        rated = [RatedText(e.page.title, e.target, _TITLE_WEIGHTS[e.target >= 0.5]) for e in told]
+        if not any(row.target >= 0.5 for row in rated):
+            rated += self._stated_texts
+        rated += [
+            RatedText(e.link.anchor, target) for e, target in zip(followed, targets, strict=True)
+        ]
+        return train_anchor_meaning(rated, text_vectors, self.meaning) or self.meaning
 
     def link_evidence(self, links: Sequence[Link]) -> Floats:
         """What is known of each link: a row, its columns those of :class:`LinkFeatures`."""
@@ -401,6 +441,9 @@ class Honeyguide:
         stated = topic.score_texts(fields) if topic and fields else [0.0] * len(fields)
         weight = _KEYWORD * (self._keyword_share if self.page_machine else 1.0)
         worth = self._stem_worth.get
+        meanings = [0.0] * count
+        if self._meaning:
+            meanings = (_MEANING * self._meaning.log_odds(text_vectors(fields[:count]))).tolist()
         found = []
         for at, (link, sign) in enumerate(zip(links, signs, strict=True)):
             anchor, around, address = score_fields(sign, worth)
@@ -411,6 +454,7 @@ class Honeyguide:
                     address + weight * stated[2 * count + at],
                     float(link.source is not None and authority_of(link.source) == sign.host),
                     self._sign_score(sign),
+                    meanings[at],
                 )
             )
         return found
@@ -432,6 +476,22 @@ class Honeyguide:
             return 0.0
         visits, hosted = link.yields.visits, link.yields.host_count
         return self.explore * math.sqrt(math.log(1 + visits) / (1 + hosted))
+
+    @cached_property
+    def _meaning(self) -> AnchorMeaning | None:
+        """What was learned of meanings; to begin with, what the stated words mean."""
+        if not self._reads_meanings:
+            return None
+        return self.meaning or train_anchor_meaning(self._stated_texts, text_vectors)
+
+    @property
+    def _reads_meanings(self) -> bool:
+        return self.use_meanings and self.language.partition("-")[0] in word_vectors.LANGUAGES
+
+    @property
+    def _stated_texts(self) -> list[RatedText]:
+        texts = (*self.keywords, " ".join(self.keywords), self.description)
+        return [RatedText(text, 1.0) for text in dict.fromkeys(texts)]
 
     @property
     def _keyword_share(self) -> float:
@@ -495,4 +555,5 @@ def _hint_log_odds(hint: Verdict) -> float:
 def _zoned_text(page: Page) -> str:
     """What a page says; what stands out is said more than once."""
     zones = (*((page.title,) * _TITLE), *(page.headings[:40] * _HEADINGS), page.description)
-    return "\n".join((*zones, page.text))[:_PAGE_CHARS]
+    lead = (page.text[:_LEAD_CHARS],) * _LEAD
+    return "\n".join((*zones, *lead, page.text))[:_PAGE_CHARS]

@@ -1,6 +1,6 @@
 """Two support vector machines: one reads pages, one reads the words around links.
 
-Iliou et al. 2017, "Hybrid focused crawling": a link's score is w1·(page classifier on the page it
+Iliou et al., section 4.1: a link's score is w1·(page classifier on the page it
 stood on) + w2·(link classifier on anchor and surroundings), equation 1; parameters from their
 experiments. Where we depart from the paper: docs/strategies/hybrid_svm.md.
 """
@@ -94,7 +94,8 @@ class HybridSvm:
 
     References
     ----------
-    Iliou, Kalpakis, Tsikrika, Vrochidis & Kompatsiaris 2017, "Hybrid focused crawling".
+    Iliou, Tsikrika, Kalpakis, Vrochidis & Kompatsiaris, "Adaptive focused crawling using online
+    learning: a study on content related to Islamic extremism".
     """
 
     traits: ClassVar[StrategyTraits] = StrategyTraits(

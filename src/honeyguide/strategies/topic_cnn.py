@@ -202,7 +202,7 @@ class TopicCnn:
             return self
         if self.model:
             return self._learn_correction(examples)
-        reading = TextTokenizer(self.language)
+        reading = TextTokenizer(self.language, normalise=self.language == "tr")
         documents, labels = [], []
         for example in choose_examples(examples, self.most):
             if segments := reading.page_segments(example.page).tokens:

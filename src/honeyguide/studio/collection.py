@@ -11,7 +11,10 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from honeyguide.api.explain import word_rows
+from honeyguide.api.report_page import REPORT_POLICY
 from honeyguide.config.loading import load_settings
+from honeyguide.config.settings import Settings
 from honeyguide.errors import ConfigError, HoneyguideError
 from honeyguide.parse.sanitise import make_layout_safe
 from honeyguide.store.database import to_int64
@@ -20,7 +23,7 @@ from honeyguide.store.labels import TopicSelection
 from honeyguide.store.store import Store, open_existing_store
 from honeyguide.store.visits import VisitRow
 from honeyguide.studio import routes, search_index
-from honeyguide.studio.routes import RequestContext, Route, StreamAnswer, copy_fields
+from honeyguide.studio.routes import RawAnswer, RequestContext, Route, StreamAnswer, copy_fields
 from honeyguide.studio.search_index import Indexer, SearchIndexProgress
 from honeyguide.url import url_fingerprint
 
@@ -176,6 +179,7 @@ def export_selection(context: RequestContext, query: ExportQuery) -> StreamAnswe
         context.shared_for(Indexer).path,
         query,
         topics if collection.topics else None,
+        collection.settings,
     )
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", collection.name).strip("-.") or "pages"
     media = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
@@ -263,10 +267,14 @@ def _find_snippet(text: str, words: str) -> tuple[str, list[tuple[int, int]]]:
 
 
 def _export_chunks(
-    folder: Path, path: Path, query: ExportQuery, topics: TopicSelection | None
+    folder: Path,
+    path: Path,
+    query: ExportQuery,
+    topics: TopicSelection | None,
+    settings: Settings,
 ) -> Iterator[bytes]:
     with Store.open(folder, "read") as store, search_index.SearchIndex(path) as index:
-        rows = _selected_visits(store, index, query)
+        rows = map(word_rows(store, settings), _selected_visits(store, index, query))
         yield from stream_export(store, rows, query.format, text=query.text, topics=topics)
 
 
@@ -349,8 +357,26 @@ def list_collections(context: RequestContext) -> list[CollectionItem]:
     return rows
 
 
+class ReportFormatQuery(msgspec.Struct, frozen=True):
+    format: Literal["json", "html", "md"] = "json"
+
+
+def collection_report(context: RequestContext, query: ReportFormatQuery) -> RawAnswer:
+    """Volume and precision over time, results to judge, what is left: the report of `honeyguide
+    report`."""
+    found = context.open_collection().report()
+    headers = {"Cache-Control": "no-store"}
+    if query.format == "json":
+        return RawAnswer(msgspec.json.encode(found.to_dict()), "application/json", headers)
+    if query.format == "md":
+        return RawAnswer(found.to_markdown().encode(), "text/markdown; charset=utf-8", headers)
+    page, kind = found.to_html().encode("utf-8", "replace"), "text/html; charset=utf-8"
+    return RawAnswer(page, kind, headers | {"Content-Security-Policy": f"{REPORT_POLICY}; sandbox"})
+
+
 ROUTES = (
     Route("GET", "/api/collections", list_collections),
+    Route("GET", "/api/c/{name}/report", collection_report),
     Route("GET", "/api/c/{name}/visits", list_visits),
     Route("GET", "/api/c/{name}/choices", filter_choices),
     Route("GET", "/api/c/{name}/export", export_selection),

@@ -591,6 +591,11 @@ class AdviceItem(Struct):
     """What mends it."""
     acceptable: bool
     """Whether accepting it is enough; else a person must do it."""
+    question: bool
+    """Yes or no is the answer, page by page: they are labelled good, or bad."""
+    pages: list[str]
+    """Pages by which a person can decide."""
+    titles: list[str]
     command: str
     """``ask``: labels mend it; '': something else."""
 
@@ -602,7 +607,13 @@ class AdviceAnswer(Struct, forbid_unknown_fields=True):
 def list_advice(context: routes.RequestContext) -> list[AdviceItem]:
     """What hinders the crawl, the most pressing first; mostly nothing."""
     return [
-        routes.copy_fields(AdviceItem, one, acceptable=bool(one.changes))
+        routes.copy_fields(
+            AdviceItem,
+            one,
+            acceptable=bool(one.changes),
+            pages=list(one.pages),
+            titles=list(one.titles),
+        )
         for one in context.open_collection().advice()
     ]
 

@@ -50,9 +50,7 @@ def reason_items(reasons: Iterable[Reason]) -> list[ReasonItem]:
 
 def mark_evidence(settings: Settings, text: str, reasons: tuple[Reason, ...]) -> list[TextMark]:
     """Evidence is looked for as the keywords are: in their own language."""
-    found = find_highlights(
-        text, highlight_terms(settings, reasons), settings.topic.keyword_language
-    )
+    found = find_highlights(text, highlight_terms(settings, reasons), settings.topic.word_language)
     return [TextMark(*mark) for mark in found]
 
 

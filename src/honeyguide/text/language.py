@@ -4,6 +4,10 @@ Other packages add languages with the entry-point group ``honeyguide.languages``
 code of the language, the value a :class:`Language` or a function without arguments that returns
 one. They go before the built-in ones, except for English (``en``): looking through the installed
 packages takes as long as reading ten pages. The name ``eng`` is free.
+
+A language may repair what people write (:attr:`Language.respell`, :attr:`Language.rewrite`). All
+words of texts, keywords, links and queries pass through :meth:`Language.separate_words` and
+:attr:`Language.stems`, and that is where it is done. ``tr-x-raw`` is Turkish without it.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from importlib import import_module, resources
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,6 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import Stemmer
 
 from honeyguide.errors import ConfigError, ModelError
+from honeyguide.language_codes import RAW_SUFFIX
 from honeyguide.text import normalise
 from honeyguide.text.normalise import Spelling, fold_letters
 
@@ -36,6 +41,8 @@ STOP_LIST_CODES: dict[str, str] = _TABLES["stop_list_codes"]
 """Codes whose list of stop words goes by another code."""
 CHARS_PER_WORD: dict[str, int] = _TABLES["chars_per_word"]
 """Languages without blanks between words, and how many characters make a word of running text."""
+_REPAIRED: dict[str, str] = _TABLES["repaired"]
+"""Code → where its :class:`Language` is made, for those of ours that repair words."""
 _PARTICLES = _TABLES["korean_particles"].split()
 _ARTICLES = _TABLES["arabic_articles"].split()
 
@@ -133,6 +140,11 @@ class Language:
     """Tokens that make a word of running text: several where tokens are pairs of characters."""
     spaced: bool = True
     """Words have blanks between them."""
+    respell: Callable[[str], str] | None = None
+    """Word → the same word spelt right, before it is stemmed; asked once for each word."""
+    rewrite: Callable[[str], str] | None = None
+    """Text → the text with whatever takes more than one word to repair, before it is cut into
+    words; asked for every text, so it must be quick."""
 
     @cached_property
     def is_known(self) -> bool:
@@ -152,6 +164,8 @@ class Language:
         With ``ends``, runs without blanks also give their last character
         (:func:`honeyguide.text.normalise.split_into_pairs`).
         """
+        if self.rewrite is not None:
+            text = self.rewrite(text)
         text, unspaced = fold_letters(text, self.spelling)
         if self.cut is not None:
             return _BREAK.join(map(self.cut, text.split(_BREAK)))
@@ -187,8 +201,9 @@ class Language:
 
     @cached_property
     def stems(self) -> BoundedMemo[str]:
-        """Word → stem, cached."""
-        return word_memo(self.stem)
+        """Word → stem of the word spelt right, cached."""
+        stem, respell = self.stem, self.respell
+        return word_memo(stem if respell is None else lambda word: stem(respell(word)))
 
     @cached_property
     def stop_words(self) -> frozenset[str]:
@@ -204,7 +219,7 @@ class Language:
 
     @cached_property
     def _lemma_memo(self) -> BoundedMemo[str]:
-        form = make_lemmatiser(self.code)
+        form = make_lemmatiser(self.code.partition(RAW_SUFFIX)[0])
         return word_memo(lambda word: self.fold(form(word)))
 
 
@@ -212,17 +227,23 @@ class Language:
 def language_of(code: str) -> Language:
     """The language with that code. Where nothing is known of it, words are only put in lower case:
     see :attr:`~Language.is_known`."""
-    if code != "en":
+    base = code.partition(RAW_SUFFIX)[0]
+    if base != "en":
         for entry in _plugin_entries():
-            if entry.name == code:
-                return _load_plugin(entry.name, entry.value)
+            if entry.name == base:
+                found = _load_language(base, entry.value)
+                return found if base == code else replace(found, respell=None, rewrite=None)
+    if code in _REPAIRED:
+        return _load_language(code, _REPAIRED[code])
+    if base != code and base not in _REPAIRED:
+        return language_of(base)
     return Language(
         code,
-        spelling_of(code),
-        _stemmer_of(code),
-        lambda: _listed_stop_words(STOP_LIST_CODES.get(code, code)),
-        per_word=CHARS_PER_WORD.get(code, 1),
-        spaced=code not in CHARS_PER_WORD,
+        spelling_of(base),
+        _stemmer_of(base),
+        lambda: _listed_stop_words(STOP_LIST_CODES.get(base, base)),
+        per_word=CHARS_PER_WORD.get(base, 1),
+        spaced=base not in CHARS_PER_WORD,
     )
 
 
@@ -248,8 +269,8 @@ def _plugin_entries() -> EntryPoints:
     return entry_points(group="honeyguide.languages")
 
 
-def _load_plugin(code: str, target: str) -> Language:
-    """The language that another package registered under that code."""
+def _load_language(code: str, target: str) -> Language:
+    """The language at ``module:name``, as another package registered it."""
     module, _, attribute = target.partition(":")
     try:
         found: Any = getattr(import_module(module), attribute)
@@ -338,8 +359,10 @@ def surface_forms(stems: Sequence[str], text: str, language: str) -> list[str]:
     # A stem may differ from its words in its last letter: queri, query.
     starts = sorted({re.escape(stem[:-1] if len(stem) > _SHORT else stem) for stem in forms})
     sought = re.compile(rf"(?<!\w)(?:{'|'.join(starts)})\w*")
+    if reader.respell is not None:  # and where words are repaired, in any letter
+        sought = reader.word_pattern()
     for number, match in enumerate(sought.finditer(reader.separate_words(text[:_READ]))):
-        if number >= _WORDS:
+        if number >= _WORDS and reader.respell is None:
             break
         form = forms.get(reader.stems[match[0]])
         if form is not None and match[0] not in reader.stop_words:

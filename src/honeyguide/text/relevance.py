@@ -105,7 +105,7 @@ class TermMatcher:
         """Text between two blanks → the stems of terms in it with their places; mostly none."""
         self._word_at, self._words_in = word.match, word.findall
         self._tokens = reader.word_pattern(_BREAK).findall
-        self._starts = () if any(map(is_unspaced, every)) else _word_starts(every, language)
+        self._starts = () if any(map(is_unspaced, every)) else _word_starts(every, reader.code)
 
     def __len__(self) -> int:
         return len(self.phrases)

@@ -12,10 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from html import unescape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from honeyguide.errors import ModelError
-from honeyguide.text.language import MAX_WORD_CHARS, BoundedMemo, language_of
+from honeyguide.language_codes import RAW_SUFFIX
+from honeyguide.text.language import MAX_WORD_CHARS, BoundedMemo, Language, language_of
 from honeyguide.types import Link, Page
 
 if TYPE_CHECKING:
@@ -70,6 +72,13 @@ class TextTokenizer:
             if type(value) is not known.get(name):
                 raise ModelError(f"a model wants texts read in an unknown way: {name[:40]!a}")
         return cls(**settings)
+
+    @classmethod
+    def for_embedding(cls, embedding: str, language: str = "", normalise: bool = False) -> Self:
+        """As a model with that first layer reads texts ('': trained from scratch): vectors are of
+        words as they stand in texts, and encoders, which are folders, read whole sentences."""
+        is_encoder = bool(embedding) and Path(embedding).is_dir()
+        return cls(language, normalise, stem=not embedding, stops=is_encoder)
 
     def page_segments(self, page: Page) -> PageSegments:
         """The page as a model reads it. No segment is empty; a page may have none."""
@@ -126,7 +135,12 @@ class TextTokenizer:
     def _split_words(self) -> Callable[[str], list[str]]:
         if self.normalise and self.language == "tr":
             return _turkish_normaliser().words
-        return language_of(self.language).words
+        return self._reader.words
+
+    @cached_property
+    def _reader(self) -> Language:
+        """The language as it is written: a model was trained on words as it says itself."""
+        return language_of(f"{self.language}{RAW_SUFFIX}")
 
     @cached_property
     def _without_repair(self) -> Self:
@@ -135,7 +149,7 @@ class TextTokenizer:
     @cached_property
     def _token_memo(self) -> BoundedMemo[str]:
         """Word → its token, or '' for none."""
-        known = language_of(self.language)
+        known = self._reader
         stops = frozenset() if self.stops else known.stop_words
         stem_of = known.stems.__getitem__ if self.stem else _cut_word
         return BoundedMemo(

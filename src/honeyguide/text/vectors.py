@@ -1,7 +1,7 @@
 """Texts as sparse tf-idf vectors over a lexicon, and topics compared with few words.
 
 Words are folded, stop words left out, the rest stemmed; a term weighs (1 + ln tf)·ln(N/df) and each
-vector has length 1 (Iliou et al. 2017, section 3.2, name the steps and leave the formula open). The
+vector has length 1 (Iliou et al., section 3.1, name the steps and leave the formula open). The
 words of many short texts are looked up in one pass: a general vectoriser takes ten times as long
 for the links of a page.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import chain, islice
@@ -40,6 +40,8 @@ class Corpus:
     reading: TextTokenizer
     notes: tuple[str, ...] = ()
     """What was left out and what to mind, in sentences."""
+    digests: frozenset[bytes] = frozenset()
+    """Of the texts, to know them again in a test."""
 
     def category_sizes(self) -> list[int]:
         """Documents of each category."""
@@ -52,27 +54,87 @@ def gather_corpus(
     reading: TextTokenizer,
     columns: ColumnNames = ColumnNames(),  # noqa: B008 - a named tuple never changes
     *,
+    more: Sequence[Path] = (),
     most: int = MAX_DOCUMENTS,
     seed: int = 1,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Corpus:
-    """The corpus of a source. A tokenizer without a language gets the detected one.
+    """The corpus of a source and of ``more``. A tokenizer without a language gets the detected one.
 
     Raises ConfigError if there are fewer than two categories.
     """
     tally = ReadingTally()
-    found = read_documents(source, columns, tally, reading.language)
+    found = chain.from_iterable(
+        read_documents(one, columns, tally, reading.language) for one in (source, *more)
+    )
     first = list(islice(found, _DETECTED_FIRST))
     reading, notes = _set_language(reading, first)
     left = tally.left_out
-    documents, seen = _sample_documents(
-        _skip_repeated(chain(first, found), left), reading, most, seed, left, progress
-    )
+    digests: set[bytes] = set()
+    once = _note_digests(_skip_repeated(chain(first, found), left), digests)
+    documents, seen = _sample_documents(once, reading, most, seed, left, progress)
     if seen > most:
         notes.append(f"Of {seen} documents {most} were drawn; the rest was not used.")
     notes += _encoding_notes(tally)
     notes += [f"{number} left out: {why}." for why, number in sorted(left.items())]
-    return _build_corpus(documents, reading, notes, source)
+    return replace(_build_corpus(documents, reading, notes, source), digests=frozenset(digests))
+
+
+def _note_digests(
+    found: Iterable[LabelledDocument], digests: set[bytes]
+) -> Iterator[LabelledDocument]:
+    for document in found:
+        digests.add(text_digest(document.page))
+        yield document
+
+
+@dataclass(frozen=True)
+class UnseenDocuments:
+    """Documents of another source, for a model that was trained without them."""
+
+    pages: list[PageSegments]
+    labels: list[int]
+    """Numbers of the model's categories."""
+    notes: tuple[str, ...] = ()
+
+
+def gather_unseen(
+    source: Path,
+    reading: TextTokenizer,
+    categories: Sequence[str],
+    columns: ColumnNames = ColumnNames(),  # noqa: B008 - a named tuple never changes
+    *,
+    known: Container[bytes] = frozenset(),
+    most: int = MAX_DOCUMENTS,
+    seed: int = 1,
+    progress: Callable[[int], None] = lambda _: None,
+) -> UnseenDocuments:
+    """What can be asked of these documents: whose category the model has, and whose text it was not
+    trained on (``known``: digests of those texts)."""
+    tally, number = ReadingTally(), {name: place for place, name in enumerate(categories)}
+    left = tally.left_out
+
+    def usable() -> Iterator[LabelledDocument]:
+        found = read_documents(source, columns, tally, reading.language)
+        for document in _skip_repeated(found, left):
+            if document.label not in number:
+                left["a category that the model does not have"] += 1
+            elif text_digest(document.page) in known:
+                left["texts that the model was trained on"] += 1
+            else:
+                yield document
+
+    documents, seen = _sample_documents(usable(), reading, most, seed, left, progress)
+    if not documents:
+        why = "; ".join(f"{count} {reason}" for reason, count in sorted(left.items()))
+        raise ConfigError(
+            f"{source}: no document can be used for a test of a model of {', '.join(categories)}"
+            + (f" ({why})" if why else "")
+        )
+    notes = [f"Of {seen} documents {most} were drawn; the rest was not used."] * (seen > most)
+    notes += [f"{count} left out: {why}." for why, count in sorted(left.items())]
+    labels = [number[label] for _, label in documents]
+    return UnseenDocuments([page for page, _ in documents], labels, tuple(notes))
 
 
 def _sample_documents(
@@ -107,7 +169,7 @@ def _skip_repeated(
     """Leave out repeated texts: in a test they would be known already."""
     labels: dict[bytes, str] = {}
     for document in found:
-        mark = _text_digest(document.page)
+        mark = text_digest(document.page)
         known = labels.get(mark)
         if known is None:
             labels[mark] = document.label
@@ -118,7 +180,7 @@ def _skip_repeated(
             left["texts repeated under another label"] += 1
 
 
-def _text_digest(page: Page) -> bytes:
+def text_digest(page: Page) -> bytes:
     text = " ".join(f"{page.title}\n{page.text}".lower().split())
     return blake2b(text.encode("utf-8", "replace"), digest_size=12).digest()
 

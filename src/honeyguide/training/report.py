@@ -56,11 +56,22 @@ class ModelFigures:
     """Row: the true category; column: the predicted one."""
     bins: tuple[CalibrationBin, ...]
 
+    @property
+    def macro_precision(self) -> float:
+        """Mean over the categories that have documents."""
+        return float(np.mean([one.precision for one in self.each if one.documents]))
+
+    @property
+    def macro_recall(self) -> float:
+        return float(np.mean([one.recall for one in self.each if one.documents]))
+
 
 def measure_figures(
-    chances: Floats, truth: Ints, fold: Ints, categories: tuple[str, ...]
+    chances: Floats, truth: Ints, fold: Ints | None, categories: tuple[str, ...]
 ) -> ModelFigures:
-    """From the probabilities of documents by models that were trained without them."""
+    """From the probabilities of documents by models that were trained without them. ``fold``: the
+    fold of each document; None: one model judged them all."""
+    fold = np.zeros(len(truth), np.int64) if fold is None else fold
     predicted, sure = chances.argmax(axis=1), chances.max(axis=1)
     right = predicted == truth
     size = len(categories)
@@ -70,7 +81,7 @@ def measure_figures(
     bins = _calibration_bins(sure, right)
     return ModelFigures(
         accuracy=float(right.mean()),
-        macro_f1=float(np.mean([one.f1 for one in each])),
+        macro_f1=float(np.mean([one.f1 for one in each if one.documents])),
         deviation=float(np.std(folds, ddof=1)) if len(folds) > 1 else 0.0,
         calibration_error=sum(b.documents * abs(b.sure - b.right) for b in bins) / len(truth),
         each=each,
@@ -253,7 +264,7 @@ def html_report(card: Mapping[str, Any], figures: Mapping[str, ModelFigures]) ->
 
 def card_text(card: Mapping[str, Any], found: ModelFigures | None) -> str:
     """The model card as Markdown."""
-    out = [f"# {_escape_markdown(card['name'])}", "", _card_summary(card), "", "## What it is", ""]
+    out = [f"# {escape_markdown(card['name'])}", "", _card_summary(card), "", "## What it is", ""]
     out += _markdown_rows(
         {
             "kind": card["kind"],
@@ -268,8 +279,8 @@ def card_text(card: Mapping[str, Any], found: ModelFigures | None) -> str:
     out.append(f"| command | {_markdown_code(card['command'])} |")
     out += ["", "## Training data", ""]
     out += _markdown_rows({"source": card["source"], "documents": sum(card["categories"].values())})
-    out += ["", *_markdown_table(("category", "documents"), card["categories"].items())]
-    out += ["", *(f"- {_escape_markdown(note)}" for note in card["notes"])]
+    out += ["", *markdown_table(("category", "documents"), card["categories"].items())]
+    out += ["", *(f"- {escape_markdown(note)}" for note in card["notes"])]
     out += ["", "## Evaluation", ""]
     if found is None:
         out.append("Not measured: no cross-validation was made.")
@@ -279,7 +290,15 @@ def card_text(card: Mapping[str, Any], found: ModelFigures | None) -> str:
             f"(deviation over folds {found.deviation:.4f}), macro-F1 {found.macro_f1:.4f}, "
             f"calibration error {found.calibration_error:.4f}. Pictures: [report](report.html).",
             "",
-            *_markdown_table(_CATEGORY_COLUMNS, _category_rows(found)),
+            *markdown_table(_CATEGORY_COLUMNS, _category_rows(found)),
+        ]
+    if test := card.get("test"):
+        out += [
+            "",
+            f"On {test['documents']} documents of {escape_markdown(test['source'])}, which were "
+            f"no part of the training: accuracy {test['accuracy']:.4f}, macro precision "
+            f"{test['macro_precision']:.4f}, macro recall {test['macro_recall']:.4f}, macro-F1 "
+            f"{test['macro_f1']:.4f}.",
         ]
     out += ["", "## Limits", "", *(f"- {limit}" for limit in LIMITS)]
     return "\n".join(out) + "\n"
@@ -316,8 +335,8 @@ def _html_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return f"<table><tr>{head}</tr>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
 
 
-def _markdown_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
-    lines = (f"| {' | '.join(map(_escape_markdown, row))} |" for row in rows)
+def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+    lines = (f"| {' | '.join(map(escape_markdown, row))} |" for row in rows)
     return [f"| {' | '.join(columns)} |", "|---" + "|--:" * (len(columns) - 1) + "|", *lines]
 
 
@@ -326,11 +345,11 @@ def _notes_list(notes: Sequence[str]) -> str:
 
 
 def _markdown_rows(values: Mapping[str, object]) -> list[str]:
-    rows = (f"| {key} | {_escape_markdown(value)} |" for key, value in values.items())
+    rows = (f"| {key} | {escape_markdown(value)} |" for key, value in values.items())
     return ["| | |", "|---|---|", *rows]
 
 
-def _escape_markdown(value: object) -> str:
+def escape_markdown(value: object) -> str:
     """Markdown that shows exactly these letters: names from a stranger's file must not add tables,
     pictures, addresses or tags."""
     marked = _MARKUP.sub(r"\\\g<0>", escape(visible_text(str(value)), quote=False))
@@ -340,4 +359,4 @@ def _escape_markdown(value: object) -> str:
 def _markdown_code(value: object) -> str:
     """Text as code, unless it contains characters that end the code."""
     text = visible_text(str(value))
-    return _escape_markdown(text) if not text or set(text) & set("`\\|") else f"`{text}`"
+    return escape_markdown(text) if not text or set(text) & set("`\\|") else f"`{text}`"

@@ -21,7 +21,13 @@ from honeyguide.models.deep import category_model
 from honeyguide.models.deep.category_model import CategoryModel
 from honeyguide.models.deep.embedding import Embedding, open_embedding
 from honeyguide.text.segments import TextTokenizer
-from honeyguide.training.corpus import MAX_DOCUMENTS, Corpus, gather_corpus
+from honeyguide.training.corpus import (
+    MAX_DOCUMENTS,
+    Corpus,
+    UnseenDocuments,
+    gather_corpus,
+    gather_unseen,
+)
 from honeyguide.training.documents import ColumnNames, visible_text
 from honeyguide.training.report import (
     ModelFigures,
@@ -151,6 +157,10 @@ class ModelRequest:
     command: str = ""
     made: str = ""
     """Today's date, set by the caller."""
+    more: tuple[Path, ...] = ()
+    """Further sources."""
+    test: Path | None = None
+    """Documents to test the model on, and not to train it with."""
 
 
 @dataclass(frozen=True)
@@ -162,6 +172,8 @@ class TrainedModel:
     figures: dict[str, ModelFigures]
     """By kind, the chosen one first; empty without folds."""
     card: dict[str, Any]
+    test: ModelFigures | None = None
+    """On the documents of another source, if one was named."""
 
 
 def make_model(
@@ -201,8 +213,26 @@ def _train_and_write(
     embedding = open_embedding(Path(source)) if source else None
     most, seed = request.most, request.options.seed
     corpus = gather_corpus(
-        request.source, request.reading, request.columns, most=most, seed=seed, progress=read
+        request.source,
+        request.reading,
+        request.columns,
+        more=request.more,
+        most=most,
+        seed=seed,
+        progress=read,
     )
+    asked = None
+    if request.test is not None:
+        asked = gather_unseen(
+            request.test,
+            corpus.reading,
+            corpus.categories,
+            request.columns,
+            known=corpus.digests,
+            most=most,
+            seed=seed,
+            progress=read,
+        )
     found: dict[str, ModelFigures] = {}
     if request.folds:
         for kind in kinds:
@@ -214,9 +244,25 @@ def _train_and_write(
     last(0.0)
     model = train_model(chosen, corpus, request.options, embedding, progress=last)
     found = {kind: found[kind] for kind in sorted(found, key=lambda kind: kind != chosen)}
+    tested = score_model(model, asked) if asked else None
     card = _model_card(request, chosen, corpus, model, found)
+    if asked and tested and request.test:
+        card["test"] = {
+            "source": visible_text(request.test.name),
+            "documents": len(asked.labels),
+            "macro_precision": tested.macro_precision,
+            "macro_recall": tested.macro_recall,
+            "notes": list(asked.notes),
+            **asdict(tested),
+        }
     _write_model(request.out, model, card, found)
-    return TrainedModel(chosen, corpus, found, card)
+    return TrainedModel(chosen, corpus, found, card, tested)
+
+
+def score_model(model: TrainableModel, asked: UnseenDocuments) -> ModelFigures:
+    """Figures of a model on documents that it was not trained on."""
+    chances = model.judge_many(asked.pages)
+    return measure_figures(chances, np.array(asked.labels), None, tuple(model.categories))
 
 
 @contextmanager
@@ -267,7 +313,7 @@ def _model_card(
     return {
         "name": visible_text(request.out.resolve().name),
         "kind": kind,
-        "source": visible_text(request.source.name),
+        "source": visible_text(", ".join(one.name for one in (request.source, *request.more))),
         "categories": dict(zip(corpus.categories, corpus.category_sizes(), strict=True)),
         "reading": asdict(corpus.reading),
         "size": model_size(model),

@@ -11,6 +11,7 @@ from dataclasses import fields
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from threading import Lock
 from typing import TextIO
 
 from honeyguide import __version__
@@ -26,7 +27,12 @@ from honeyguide.store.labels import EffectiveLabels
 from honeyguide.store.store import Store
 from honeyguide.types import UNKNOWN_SCORE, Page, Url
 from honeyguide.watch.compare.page_change import RelevanceFunction
-from honeyguide.watch.compare.revisit_comparison import compare_response
+from honeyguide.watch.compare.revisit_comparison import (
+    PreviousVersion,
+    RevisitComparison,
+    compare_response,
+)
+from honeyguide.watch.configurations import ThreadedRevisitFlow, choose_threads
 from honeyguide.watch.notify.channels import (
     AppriseMessenger,
     FeedFile,
@@ -68,6 +74,7 @@ async def open_watch(
     address lies within the collection's fence.
     """
     agent, name = make_user_agent(settings.fetch.contact, __version__), folder.name
+    threads = choose_threads(settings.watch)
     async with AsyncExitStack() as closing:
         store = closing.enter_context(Store.open(folder, "crawl", settings.store, clock))
         if not settings.topic.keep:
@@ -93,14 +100,18 @@ async def open_watch(
 
         rules = [rule for rule, _ in channels]
         book = RevisitState(store, settings.watch, priors, rules, clock, relevance)
-        flow = RevisitFlow(
+        make_flow: Callable[..., RevisitFlow[PreviousVersion, RevisitComparison]] = (
+            partial(ThreadedRevisitFlow, threads=threads, capacity=settings.watch.queue)
+            if threads
+            else partial(RevisitFlow, fetchers=FetchConcurrency(affordable_fetches()))
+        )
+        flow = make_flow(
             network,
             PolitenessGate(robots, politeness, lab=bool(settings.fetch.lab), began=now),
             book.previous_version,
             partial(compare_response, relevance=relevance),
             per_site=settings.politeness.concurrent_hosts_per_domain,
             on_robots=keep_robots,
-            fetchers=FetchConcurrency(affordable_fetches()),
             clock=clock,
         )
 
@@ -189,8 +200,11 @@ def _resolve_env(text: str, where: str) -> str:
 def _relevance_of_text(strategy: Strategy) -> RelevanceFunction:
     """How much a changed text has to do with the topic, as far as the crawl's strategy knows."""
 
+    judging = Lock()  # threads of a configuration share the strategy
+
     def score_text(text: str) -> float:
-        score = strategy.judge(Page(Url("http://localhost/"), text=text)).score
+        with judging:
+            score = strategy.judge(Page(Url("http://localhost/"), text=text)).score
         return 1.0 if score == UNKNOWN_SCORE else _OFF_TOPIC + (1 - _OFF_TOPIC) * score
 
     return score_text

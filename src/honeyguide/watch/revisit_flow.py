@@ -3,7 +3,7 @@
     due pages → queue of each host → request → 304, or the same digest → outcome
     → changed: compare → outcome
 
-The design of Meegahapola et al. (``bench/watch/mtccdw.py``) without a thread for each fetch: nine
+The design of Meegahapola et al. (``watch/configurations.py``) without a thread for each fetch: nine
 of ten bodies have not changed, which their digest says at once, so that only the rest is compared,
 where it arrives. Outcomes are bounded by bytes, not by their number, and the reservation rule holds
 for bytes. N adapts (:class:`FetchConcurrency`).
@@ -143,6 +143,19 @@ def classify_response(
 # -- The flow --
 
 
+class FlowFigures(NamedTuple):
+    """What a configuration is made of, and how it went."""
+
+    fetchers: int
+    """N: threads that crawl; ``adaptive``: most fetches under way at once."""
+    loaders: int
+    """M of configuration 2: threads that only bring old versions."""
+    comparers: int
+    """Threads that compare (configuration 2: K; 3: M, which bring old versions as well)."""
+    longest_queue: int
+    """Most pages that waited between two steps."""
+
+
 @dataclass
 class RevisitFlow(Generic[Old, Found]):
     """One shard's revisits. The paper's second and third step are ``old(page)`` and
@@ -182,6 +195,8 @@ class RevisitFlow(Generic[Old, Found]):
         self._drained = asyncio.Event()
         self.held_bytes = 0
         """Of bodies that came and were not taken yet, and expected of those under way."""
+        self.most_under_way = self.most_ready = 0
+        """Fetches at once, and outcomes that waited to be taken."""
         self._open = False
         """More pages may come in."""
         self._stopped = False
@@ -189,6 +204,11 @@ class RevisitFlow(Generic[Old, Found]):
         """What ends the run."""
         self._bugs = 0
         """Pages in a row that our own code failed on."""
+
+    @property
+    def figures(self) -> FlowFigures:
+        """How it went so far."""
+        return FlowFigures(self.most_under_way, 0, 1, self.most_ready)
 
     def stop(self) -> None:
         """Begin nothing new; what is under way comes to its end."""
@@ -211,6 +231,7 @@ class RevisitFlow(Generic[Old, Found]):
             while True:
                 self._woken.clear()
                 self._start_visits()
+                self.most_ready = max(self.most_ready, len(self._ready))
                 while self._ready:
                     outcome = self._ready.popleft()
                     self.held_bytes -= outcome.size
@@ -247,11 +268,20 @@ class RevisitFlow(Generic[Old, Found]):
 
     def _start_visits(self) -> None:
         now = self.clock()
-        while self._has_room() and (taken := self.host_queues.next_page(now)) is not None:
-            self.held_bytes += taken[1].size or _EXPECTED_BYTES
+        while self._has_room() and (taken := self._next_taken(now)) is not None:
             task = asyncio.create_task(self._visit_page(*taken))
             self.under_way.add(task)
             task.add_done_callback(self._finish_task)
+        self.most_under_way = max(self.most_under_way, len(self.under_way))
+        self._tidy_queues(now)
+
+    def _next_taken(self, now: float) -> tuple[str, DuePage] | None:
+        """A page whose host may be asked now, with the bytes reserved that it may bring."""
+        if (taken := self.host_queues.next_page(now)) is not None:
+            self.held_bytes += taken[1].size or _EXPECTED_BYTES
+        return taken
+
+    def _tidy_queues(self, now: float) -> None:
         if len(self.host_queues) < _MAX_AHEAD:
             self._drained.set()
         self.host_queues.forget_idle(now)
@@ -263,6 +293,16 @@ class RevisitFlow(Generic[Old, Found]):
         return self.held_bytes < self._most_held
 
     async def _visit_page(self, name: str, page: DuePage) -> None:
+        outcome = await self._fetch_page(name, page)
+        if outcome is None:
+            return
+        if outcome.state == "changed" and outcome.response is not None:
+            self._take_changed(outcome, outcome.response)
+        else:
+            self._ready.append(outcome)
+
+    async def _fetch_page(self, name: str, page: DuePage) -> RevisitOutcome[Any] | None:
+        """Ask its host for a page; None: the page went back, since its robots.txt had the turn."""
         rest = 0.0
         try:
             outcome, rest = await self._request_page(name, page)
@@ -271,7 +311,10 @@ class RevisitFlow(Generic[Old, Found]):
             self.held_bytes -= page.size or _EXPECTED_BYTES
             self.host_queues.release_host(name, now, rest)
         if outcome is not None:
-            self._take_outcome(name, outcome)
+            if outcome.status:
+                under_way = len(self.under_way)
+                self.fetchers.record_answer(name, outcome.elapsed, under_way, self.clock())
+            self.held_bytes += outcome.size
         elif not self._stopped:
             self.host_queues.add(name, page, front=True)
         if rest > self.patience_s:
@@ -280,16 +323,7 @@ class RevisitFlow(Generic[Old, Found]):
                 self._ready.append(
                     RevisitOutcome(other, "later", now, failure=why, retry_at=now + rest)
                 )
-
-    def _take_outcome(self, name: str, outcome: RevisitOutcome[Any]) -> None:
-        """Most are done with here; what changed is compared first."""
-        if outcome.status:
-            self.fetchers.record_answer(name, outcome.elapsed, len(self.under_way), self.clock())
-        self.held_bytes += outcome.size
-        if outcome.state == "changed" and outcome.response is not None:
-            self._take_changed(outcome, outcome.response)
-        else:
-            self._ready.append(outcome)
+        return outcome
 
     def _take_changed(self, outcome: RevisitOutcome[Any], response: Response) -> None:
         try:

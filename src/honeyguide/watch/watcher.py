@@ -156,6 +156,16 @@ class WatchProgress(NamedTuple):
     next_at: float | None = None
     now: Url | None = None
     trouble: str = ""
+    configuration: str = "adaptive"
+    fetchers: int = 0
+    loaders: int = 0
+    comparers: int = 0
+    longest_queue: int = 0
+    """What the configuration is made of: see :class:`FlowFigures`."""
+    seconds: float = 0.0
+    """From the start to the last visit."""
+    effective_ms: float = 0.0
+    """Effective time per page: seconds ÷ visits, equation 1 of Meegahapola et al."""
 
     def after_visit(
         self, outcome: RevisitOutcome[Any], made: RevisitRecord, watched: int
@@ -228,6 +238,7 @@ class Watcher:
         self._enter_relevant(self.clock())
         pages = self._round_pages(self._all_pages()) if once else self._scheduled_pages(until)
         self.discoveries.load(self.store.watch_facts.get("watch", "links"))
+        began = self.clock()
         # Whoever looks from outside can tell it from a crawl, which holds the same lock.
         self.store.watch_facts.set(*RUNNING_FACT, os.getpid())
         over = asyncio.Event()
@@ -236,6 +247,7 @@ class Watcher:
             async with aclosing(self.flow.run(pages)) as outcomes:
                 async for outcome in outcomes:
                     self._take_outcome(outcome)
+                    self._measure_time(self.clock() - began)
                     self.state.commit_if_due()
                     self._woken.set()
         finally:
@@ -247,6 +259,15 @@ class Watcher:
         self.store.versions.thin_out(record.retention_of(self.settings), self.clock())
         trouble = self.notify_loop.trouble or self.progress.trouble
         return self.progress._replace(told=self.notify_loop.sent, trouble=trouble)
+
+    def _measure_time(self, seconds: float) -> None:
+        visits = self.progress.visits
+        self.progress = self.progress._replace(
+            configuration=self.settings.configuration,
+            **self.flow.figures._asdict(),
+            seconds=seconds,
+            effective_ms=1_000 * seconds / visits if visits else 0.0,
+        )
 
     # -- pages out -------------------------------------------------------------------------------
 

@@ -1,8 +1,9 @@
 """The chosen concepts as words to count on pages, and the weighted sum of Ehrig & Maedche.
 
-Zheng, Kang & Kim 2008, section 3.3: names are split into single words, words are stemmed, and the
-input of a page is how often each of them occurs. The title and the first 20,000 characters of the
-main text are read. The paper tags parts of speech without saying what for; that step is left out.
+Zheng, Kang & Kim 2008, sections 3.1 and 3.2: names are split into single words, words are stemmed,
+and the input of a page is how often each of them occurs. The title and the first 20,000 characters
+of the main text are read. The paper tags parts of speech without saying what for; that step is
+left out.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The value that every ontology reader returns, and which concepts lie near a topic.
 
-O = {C, P, I, is-a, inst, prop} of Zheng, Kang & Kim 2008, section 3.1: classes and instances are
+O = {C, P, I, is-a, inst, prop} of Zheng, Kang & Kim 2008, section 3.2: classes and instances are
 both concepts, and a property joins its domain with its range. Identifiers become numbers at once,
 so that a million edges are one small array.
 

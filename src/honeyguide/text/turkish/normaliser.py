@@ -23,6 +23,7 @@ from itertools import chain, product
 from math import prod
 from unicodedata import normalize
 
+from honeyguide.language_codes import RAW_SUFFIX
 from honeyguide.text.language import BoundedMemo, fold_text, make_lemmatiser, stems_of, stop_words
 from honeyguide.text.turkish.vocabulary import (
     NormaliserTables,
@@ -388,12 +389,12 @@ def _form_steps(how: Normaliser) -> list[tuple[str, Callable[[str], str]]]:
     """The steps after spelling."""
     found: list[tuple[str, Callable[[str], str]]] = []
     if how.stops:
-        stops = stop_words("tr")
+        stops = stop_words(f"tr{RAW_SUFFIX}")
         found.append(("stop words", lambda word: "" if word in stops else word))
     if how.lemmas:
         found.append(("lemmas", make_lemmatiser("tr")))
     if how.stems:
-        found.append(("stems", stems_of("tr").__getitem__))
+        found.append(("stems", stems_of(f"tr{RAW_SUFFIX}").__getitem__))
     return found
 
 

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from honeyguide.errors import ConfigError
+from honeyguide.language_codes import RAW_SUFFIX
 from honeyguide.text.language import fold_text, stems_of
 
 PLAIN_LETTERS = str.maketrans("çğıöşüâîû", "cgiosuaiu")
@@ -196,7 +197,7 @@ class TurkishVocabulary:
 
     def __init__(self, common: Mapping[str, int], stems: Set[str], soft: Set[str]) -> None:
         self._common, self._stems, self._soft = common, stems, soft
-        self._stem = stems_of("tr")
+        self._stem = stems_of(f"tr{RAW_SUFFIX}")
         words = list(common)
         # All at once, and the most frequent last so that it stays: this is most of the loading.
         plain = "\n".join(words).translate(PLAIN_LETTERS).split("\n")

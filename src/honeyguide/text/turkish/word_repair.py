@@ -24,6 +24,8 @@ _CONSONANTS = re.compile(r"([^\W\d_ai])\1")
 _ROMAN = re.compile(r"(?=[IVXLC]{2})C{0,3}(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})").fullmatch
 _OTHER = frozenset("qwxQWX")
 """Letters that Turkish does not have."""
+_FOREIGN_SPELLING = re.compile(r"[aeiou]{2}|[csptgkw]h|^[^aeiou]{2}|[qwx]").search
+"""Letters that stand together in names and words of other languages, and in common loan words."""
 _LONGEST_WORD = 24
 _ACRONYM = 4
 _TELLING = 8
@@ -78,6 +80,14 @@ class WordRepair:
             return False
         return self._vocabulary.is_common(word) and word not in self._slang
 
+    def lower_plainly(self, word: str) -> str:
+        """A folded word with i for ı if its capitals had no dots: WINDOWS, Istanbul, BILGI."""
+        plain = word.replace("ı", "i")
+        if plain == word or not plain.isascii():
+            return word
+        foreign = word[0] == "ı" or not _OTHER.isdisjoint(word)
+        return plain if foreign or self._vocabulary.likeliest_word(plain) else word
+
     def fold_case(self, word: str, raw: str) -> str:  # noqa: ARG002 - a step like the others
         """Turkish lower case; words that cannot be Turkish and Roman numbers get plain lower
         case."""
@@ -119,6 +129,16 @@ class WordRepair:
             return word
         if self._text is DiacriticUse.UNCLEAR and self._vocabulary.is_common(word):
             return word
+        return self._marked_spelling(word) or word
+
+    def restore_unknown(self, word: str) -> str:
+        """The marks of a folded word without context: a common word that looks like it goes first,
+        then the word itself if it is a form of a known word, and only then a guess."""
+        if not word.isascii():
+            return word
+        common = self._vocabulary.likeliest_word(word)
+        if common or _FOREIGN_SPELLING(word) or self._vocabulary.is_word(word):
+            return common or word
         return self._marked_spelling(word) or word
 
     def undouble_letters(self, word: str, raw: str) -> str:

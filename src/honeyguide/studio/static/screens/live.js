@@ -115,6 +115,16 @@ async function advise(place, api, name) {
 
 function mend(one, place, api, name) {
   if (one.command === "ask") return el("a", { class: "button", href: `#/c/${encodeURIComponent(name)}/label` }, "Label pages");
+  if (one.question) {
+    const answer = (row, url, text, say) => button(text, async () => {
+      await api.post(api.path(name, "label"), { url, say, topic: "" });
+      fill(row, `${text}. It counts at once.`);
+    });
+    return el("ul", {}, one.pages.map((url, n) => {
+      const row = el("li", {});
+      return fill(row, `${one.titles[n]} `, answer(row, url, "Yes", "relevant"), " ", answer(row, url, "No", "not")), row;
+    }));
+  }
   if (!one.acceptable) return null;
   return button("Accept", async () => {
     await api.post(api.path(name, "advice"), { proposal: one.proposal });
