@@ -86,6 +86,8 @@ _SETTLED = 0.01
 """Largest change of a probability in a round after which no more are needed."""
 _PERSON = 3.0
 """Weight of a label of a person; an unjudged page has 1."""
+_LEAST_SURE = 0.05
+"""A label between yes and no, as of a language model, counts by how sure it is, and at least so."""
 _CROWD, _LABELS = (1.0, 1.0), (0.01, 10.0)
 """Two readings: weight of an unjudged page, and penalty of the ridge regression (the vectors have
 length 1). In the second the labels tell alone, and the unjudged pages only what is common."""
@@ -218,7 +220,8 @@ def _fit_reading(
     if not (targets > 0.1).any():
         return None
     firmness = _NARROW if hints is None else _EQUAL_WIDTHS
-    certainty = np.r_[np.full(known, _PERSON), np.full(len(training.unjudged), unjudged_weight)]
+    sure = np.maximum(np.abs(2 * labels - 1), _LEAST_SURE)
+    certainty = np.r_[_PERSON * sure, np.full(len(training.unjudged), unjudged_weight)]
     for _ in range(_MAX_ROUNDS):
         good, bad = (certainty * targets).sum(), (certainty * (1 - targets)).sum()
         # Both kinds count the same in all.

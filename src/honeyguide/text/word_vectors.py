@@ -39,16 +39,8 @@ _WORDS = re.compile(rf"[{_HAN}]|[^\W_{_HAN}]+")
 """A Chinese character is a word of its own."""
 
 
-@lru_cache(maxsize=4096)
-def text_vector(text: str) -> Vectors:
-    """The meaning of a text: 64 numbers of length 1, or zeros if none of its words is known."""
-    found: Vectors = text_vectors((text,))[0]
-    found.flags.writeable = False  # it is remembered
-    return found
-
-
 def text_vectors(texts: Sequence[str]) -> Vectors:
-    """The same for many texts, a row for each."""
+    """The meaning of each text: a row of 64 numbers of length 1, or zeros if no word is known."""
     table = _table()
     found = np.zeros((len(texts), DIMENSIONS), np.float32)
     for first in range(0, len(texts), _BATCH):
