@@ -23,7 +23,7 @@ from typing import NamedTuple
 import msgspec
 
 from honeyguide.config.settings import Settings
-from honeyguide.errors import SearchError
+from honeyguide.errors import HoneyguideError, SearchError
 from honeyguide.learning import label_queries, topics
 from honeyguide.learning.label_queries import LabelQueryScope
 from honeyguide.search.credentials import is_private_url
@@ -153,9 +153,9 @@ class ModelTeacher:
         """
         if not self.questions_left:
             most = self.settings.teacher.most
-            self._note_trouble(f"the {most} questions of teacher.most are used up")
+            self.note_trouble(f"the {most} questions of teacher.most are used up")
             return
-        self._note_trouble("")
+        self.note_trouble("")
         questions = await asyncio.to_thread(
             self._choose_pages, min(count, self.questions_left), live
         )
@@ -166,7 +166,7 @@ class ModelTeacher:
                 answer = await self._judge_page(page, topic, brief)
             except SearchError as error:
                 garbage += 1
-                self._note_trouble(f"{error.kind}: {error.detail}" if error.detail else error.kind)
+                self.note_trouble(f"{error.kind}: {error.detail}" if error.detail else error.kind)
                 if error.kind != "garbage" or error.wait or garbage >= _MAX_GARBAGE:
                     return
                 continue
@@ -270,7 +270,8 @@ class ModelTeacher:
             estimated=now.estimated + (not counted),
         )
 
-    def _note_trouble(self, why: str) -> None:
+    def note_trouble(self, why: str) -> None:
+        """Why it is asked no more."""
         self.report = self.report._replace(trouble=why)
 
 
@@ -285,13 +286,18 @@ async def open_teacher(folder: Path, settings: Settings) -> AsyncIterator[ModelT
 
 
 async def teach_while_crawling(teacher: ModelTeacher, visits: Callable[[], int]) -> None:
-    """A round of questions after every ``teacher.every`` pages, until it is cancelled."""
+    """A round of questions after every ``teacher.every`` pages, until it is cancelled, or answers
+    cannot be kept."""
     table, last = teacher.settings.teacher, visits()
     while table.every:
         await asyncio.sleep(_POLL_S)
         if visits() - last >= table.every and teacher.questions_left:
             last = visits()
-            await teacher.teach(table.batch, live=True)
+            try:
+                await teacher.teach(table.batch, live=True)
+            except (HoneyguideError, OSError) as error:  # nothing that ends a crawl
+                teacher.note_trouble(str(error))
+                return
 
 
 def joint_chance(relevant: bool, right: float, verdict: float) -> float:

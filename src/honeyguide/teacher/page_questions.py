@@ -12,7 +12,6 @@ import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
-from math import isfinite
 from typing import Any, NamedTuple
 
 from honeyguide.config.settings import FurtherTopic, TopicSettings
@@ -115,7 +114,7 @@ def read_judgement(text: str) -> PageJudgement:
     relevant, confidence = found.get("relevant"), found.get("confidence", 1.0)
     if isinstance(confidence, bool) or not isinstance(confidence, int | float):
         confidence = -1.0
-    if not isinstance(relevant, bool) or not isfinite(confidence) or not 0 <= confidence <= 1:
+    if not isinstance(relevant, bool) or not 0 <= confidence <= 1:
         raise SearchError("garbage", "it does not say relevant (true or false) and confidence")
     reason = found.get("reason")
     said = clean_text(reason, _REASON_CHARS) if isinstance(reason, str) else ""
