@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
+import sqlite3
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from honeyguide.api.collection import Collection
 from honeyguide.api.topic_edit import change_topic_file
-from honeyguide.teacher.model_teacher import JOURNAL_NAME
+from honeyguide.config.settings import Settings
+from honeyguide.store.database import to_int64
+from honeyguide.store.store import open_existing_store
+from honeyguide.teacher.chat_model import ChatModel
+from honeyguide.teacher.model_teacher import JOURNAL_NAME, ModelTeacher
+from honeyguide.url import url_fingerprint
 from tests.chat_server import ChatServer
-from tests.end_to_end.test_model_teacher import change, is_bee_page, make_bees
+from tests.end_to_end.test_model_teacher import is_bee_page, make_bees
 from tests.site.server import Site
 
 
@@ -54,3 +63,31 @@ def test_a_crawl_outlives_answers_that_cannot_be_kept(
     notes = asyncio.run(crawl_with_a_trap())
     assert any("is a link" in note for note in notes), notes
     assert Collection(made.folder).status().visits == 31
+
+
+def test_a_public_name_may_lead_to_private_pages(bees: Collection, model: ChatServer) -> None:
+    """Neither such pages nor their titles are shown to a model elsewhere."""
+    bees.label(
+        next(row.url for row in bees.pages(relevant=None) if row.title.startswith("Page ")), 1.0
+    )
+    with sqlite3.connect(bees.folder / "collection.db") as file:
+        for table in ("visits", "labels"):
+            for number, url in file.execute(f"SELECT id, url FROM {table}").fetchall():
+                named = re.sub(r"//[^/]+", "//wiki.bees.example", url)
+                row = named, to_int64(url_fingerprint(named)), number
+                file.execute(f"UPDATE {table} SET url = ?, fingerprint = ? WHERE id = ?", row)
+    teacher = replace(bees.settings.teacher, url="https://models.example/v1")
+    settings = replace(bees.settings, teacher=teacher)
+
+    async def look(settings: Settings) -> tuple[int, str]:
+        chat = ChatModel(settings, bees.folder, time.time)
+        asked = ModelTeacher(bees.folder, settings, chat)
+        with open_existing_store(bees.folder, "read") as store:
+            briefs = "".join(brief.text for brief in asked._briefs(store).values())
+        await chat.aclose()
+        return len(asked._choose_pages(10, live=False)), briefs
+
+    assert asyncio.run(look(bees.settings))[0] > 0
+    assert "Page " in asyncio.run(look(bees.settings))[1]
+    found, briefs = asyncio.run(look(settings))
+    assert (found, "Page " in briefs) == (0, False)

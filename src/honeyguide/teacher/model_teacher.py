@@ -29,6 +29,7 @@ from honeyguide.learning.label_queries import LabelQueryScope
 from honeyguide.search.credentials import is_private_url
 from honeyguide.store.collection_files import open_regular
 from honeyguide.store.store import Store, open_existing_store
+from honeyguide.store.visits import VisitRow
 from honeyguide.teacher.chat_model import ChatModel
 from honeyguide.teacher.page_questions import (
     MIN_CONFIDENCE,
@@ -192,7 +193,6 @@ class ModelTeacher:
         """The pages that a person would be asked about, with their verdicts, but for private ones,
         which do not leave the user's own network."""
         scope = (_LIVE_SCOPE if live else LabelQueryScope())._replace(by=self.labeller_name)
-        inside = is_private_url(self.settings.teacher.url)
         examples = topics.load_example_files(self.folder, self.settings)
         with open_existing_store(self.folder, "read") as store:
             briefs = self._briefs(store)
@@ -200,12 +200,19 @@ class ModelTeacher:
             found = []
             for question in asked:
                 row = question.row
-                if self.settings.fetch.lab or inside or not is_private_url(row.url):
+                if self._may_show(row):
                     best = label_queries.best_topic(self.settings, row)
                     topic = topics.resolve_topic(self.settings, best)
                     page = store.visits.rebuild_page(row)
                     found.append((page, question.verdict, topic, briefs[topic]))
             return found
+
+    def _may_show(self, row: VisitRow) -> bool:
+        """Whether that page may be shown to the model, which its address alone does not say: a
+        public name may lead into the user's own network."""
+        if self.settings.fetch.lab or is_private_url(self.settings.teacher.url):
+            return True
+        return not is_private_url(row.url, row.ip)
 
     def _briefs(self, store: Store | None) -> dict[str, TopicBrief]:
         """Each topic in words, with titles of pages that people labelled; by its name as labels
@@ -215,8 +222,8 @@ class ModelTeacher:
         for _, label in reversed(labels):
             known = titles.setdefault(label.topic, {}).setdefault(label.value >= 0.5, [])
             if not label.by.startswith(MODEL_LABELLER) and len(known) < 5 and store is not None:
-                page = store.visits.latest_page(label.url)
-                known += [page.title] if page is not None and page.title else []
+                rows = store.visits.attempts_at(label.url)[-1:]
+                known += [row.title for row in rows if row.title and self._may_show(row)]
         instructions = self.settings.teacher.instructions
         return {
             name: TopicBrief.of_topic(one.topic, instructions, titles.get(name, {}))
