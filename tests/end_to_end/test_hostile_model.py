@@ -14,17 +14,18 @@ from pathlib import Path
 import pytest
 
 from honeyguide.api.collection import Collection
+from honeyguide.api.teach import allow_teacher, propose_topic
 from honeyguide.api.topic_edit import change_topic_file
 from honeyguide.config.settings import Settings, TopicSettings
 from honeyguide.store.database import to_int64
 from honeyguide.store.store import open_existing_store
 from honeyguide.teacher.chat_model import ChatModel
-from honeyguide.teacher.model_teacher import JOURNAL_NAME, ModelTeacher
+from honeyguide.teacher.model_teacher import JOURNAL_NAME, ModelTeacher, read_journal
 from honeyguide.teacher.page_questions import TopicBrief, build_page_question
 from honeyguide.types import Page, Url
 from honeyguide.url import url_fingerprint
 from tests.chat_server import ChatServer
-from tests.end_to_end.test_model_teacher import is_bee_page, make_bees
+from tests.end_to_end.test_model_teacher import KEY, is_bee_page, make_bees
 from tests.site.server import Site
 
 
@@ -107,3 +108,18 @@ def test_titles_and_unseen_characters_give_no_orders() -> None:
     assert "quoted titles" in system
     assert "pollen ." in question
     assert question.isprintable() or set(filter(lambda c: not c.isprintable(), question)) == {"\n"}
+
+
+def test_a_model_cannot_hide_the_key_in_escapes(
+    bees: Collection, model: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it says is kept in the collection, which may be given away."""
+    monkeypatch.setenv("HONEYGUIDE_TEACHER_KEY", KEY)
+    allow_teacher(bees.folder, bees.settings)
+    hidden = "".join(f"\\u{ord(c):04x}" for c in KEY)
+    said = '{"relevant": true, "reason": "KEY", "keywords": ["KEY"]}'.replace("KEY", hidden)
+    monkeypatch.setattr(model, "answer", lambda _body: said)
+    assert bees.teach(2, progress=False).asked == 2
+    assert {answer.reason for answer in read_journal(bees.folder)} == {"[key]"}
+    _, ((_, proposals),) = propose_topic(bees.folder, bees.settings)
+    assert proposals.keywords == ("[key]",)

@@ -111,6 +111,10 @@ class ChatModel:
         self._plain = True  # older servers do not know response_format
         return await self._ask_once(system, question)
 
+    def redact_key(self, text: str) -> str:
+        """What the model said, without the key."""
+        return self._key.redact(text)
+
     async def aclose(self) -> None:
         await self._fetcher.aclose()
 
@@ -148,7 +152,7 @@ class ChatModel:
             raise
         finally:
             self._quota.correct_cost(month, cost - most)
-        return answer._replace(text=self._key.redact(answer.text), cost=cost)
+        return answer._replace(text=self.redact_key(answer.text), cost=cost)
 
     def _price(self, tokens_in: int, tokens_out: int) -> float:
         table = self._settings

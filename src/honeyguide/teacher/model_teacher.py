@@ -186,7 +186,8 @@ class ModelTeacher:
             brief = briefs[topics.resolve_topic(self.settings, one.topic.name)]
             answer = await self.model.ask_question(*build_proposal_question(brief))
             self._count_usage(answer.tokens_in, answer.tokens_out, answer.cost, answer.counted)
-            found.append((one.topic.name, read_proposals(answer.text, one.topic.keywords)))
+            proposals = read_proposals(answer.text, one.topic.keywords, self.model.redact_key)
+            found.append((one.topic.name, proposals))
         return found
 
     def _choose_pages(self, count: int, live: bool) -> list[tuple[Page, float, str, TopicBrief]]:
@@ -239,7 +240,7 @@ class ModelTeacher:
             return known
         said = await self.model.ask_question(*build_page_question(brief, page, most))
         self._count_usage(said.tokens_in, said.tokens_out, said.cost, said.counted)
-        judgement: PageJudgement = read_judgement(said.text)
+        judgement: PageJudgement = read_judgement(said.text, self.model.redact_key)
         answer = TeacherAnswer(
             self.clock(), page.url, topic, self.model.model_name, digest, *judgement,
             said.tokens_in, said.tokens_out, said.counted, said.cost,

@@ -113,8 +113,9 @@ def question_digest(model: str, brief: TopicBrief, page: Page, most_chars: int) 
     return blake2b(joined, digest_size=12).hexdigest()
 
 
-def read_judgement(text: str) -> PageJudgement:
-    """From the model's answer; raises SearchError if it has not the form that was asked for."""
+def read_judgement(text: str, redact: Callable[[str], str] = str) -> PageJudgement:
+    """From the model's answer; raises SearchError if it has not the form that was asked for.
+    ``redact`` takes a key out, which JSON may hide in escapes."""
     found = parse_json_object(text)
     relevant, confidence = found.get("relevant"), found.get("confidence", 1.0)
     if isinstance(confidence, bool) or not isinstance(confidence, int | float):
@@ -122,7 +123,7 @@ def read_judgement(text: str) -> PageJudgement:
     if not isinstance(relevant, bool) or not 0 <= confidence <= 1:
         raise SearchError("garbage", "it does not say relevant (true or false) and confidence")
     reason = found.get("reason")
-    said = clean_text(reason, _REASON_CHARS) if isinstance(reason, str) else ""
+    said = clean_text(reason, _REASON_CHARS, redact) if isinstance(reason, str) else ""
     return PageJudgement(relevant, float(confidence), said)
 
 
@@ -137,16 +138,19 @@ def read_proposals(
     """From the model's answer, without the keywords that are ``known``."""
     found = parse_json_object(text)
     stated = {word.casefold() for word in known}
-    keywords = [word for word in _strings(found, "keywords") if word.casefold() not in stated]
-    queries, look_alikes = _strings(found, "queries"), _strings(found, "look_alikes")
-    lists = (keywords, queries, look_alikes)
-    return TopicProposals(*(tuple(map(redact, words[:_MAX_PROPOSALS])) for words in lists))
+    keywords, queries, look_alikes = (
+        _strings(found, name, redact) for name in TopicProposals._fields
+    )
+    keywords = [word for word in keywords if word.casefold() not in stated]
+    return TopicProposals(
+        *(tuple(words[:_MAX_PROPOSALS]) for words in (keywords, queries, look_alikes))
+    )
 
 
-def _strings(found: Mapping[str, Any], name: str) -> list[str]:
+def _strings(found: Mapping[str, Any], name: str, redact: Callable[[str], str]) -> list[str]:
     listed = found.get(name)
     texts = listed[:50] if isinstance(listed, list) else []
-    cleaned = (clean_text(text, _WORDS_CHARS) for text in texts if isinstance(text, str))
+    cleaned = (clean_text(text, _WORDS_CHARS, redact) for text in texts if isinstance(text, str))
     return list(dict.fromkeys(filter(None, cleaned)))
 
 
