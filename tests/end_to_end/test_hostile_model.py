@@ -20,12 +20,12 @@ from honeyguide.config.settings import Settings, TopicSettings
 from honeyguide.store.database import to_int64
 from honeyguide.store.store import open_existing_store
 from honeyguide.teacher.chat_model import ChatModel
-from honeyguide.teacher.model_teacher import JOURNAL_NAME, ModelTeacher, read_journal
+from honeyguide.teacher.model_teacher import JOURNAL_NAME, ModelTeacher, open_teacher, read_journal
 from honeyguide.teacher.page_questions import TopicBrief, build_page_question
 from honeyguide.types import Page, Url
 from honeyguide.url import url_fingerprint
 from tests.chat_server import ChatServer
-from tests.end_to_end.test_model_teacher import KEY, is_bee_page, make_bees
+from tests.end_to_end.test_model_teacher import KEY, change, is_bee_page, make_bees
 from tests.site.server import Site
 
 
@@ -123,3 +123,27 @@ def test_a_model_cannot_hide_the_key_in_escapes(
     assert {answer.reason for answer in read_journal(bees.folder)} == {"[key]"}
     _, ((_, proposals),) = propose_topic(bees.folder, bees.settings)
     assert proposals.keywords == ("[key]",)
+
+
+def test_a_torn_line_costs_one_answer_alone(bees: Collection) -> None:
+    assert bees.teach(2, progress=False).asked == 2
+    with (bees.folder / JOURNAL_NAME).open("ab") as file:
+        file.write(b'{"at": 1, "url"')
+    assert bees.teach(2, progress=False).asked == 2
+    assert len(read_journal(bees.folder)) == 4
+
+
+def test_two_processes_share_the_limit(bees: Collection, model: ChatServer) -> None:
+    """A crawl asks, and somebody calls ``honeyguide teach`` beside it."""
+    bees = change(bees, most=6)
+
+    async def teach_both() -> None:
+        async with (
+            open_teacher(bees.folder, bees.settings) as one,
+            open_teacher(bees.folder, bees.settings) as other,
+        ):
+            await one.teach(4)
+            await other.teach(4)
+
+    asyncio.run(teach_both())
+    assert len(read_journal(bees.folder)) == len(model.requests) == 6

@@ -128,6 +128,10 @@ class ModelTeacher:
 
     def __post_init__(self) -> None:
         self.report = TeachingReport(self.model.model_name)
+        self._read_journal()
+
+    def _read_journal(self) -> None:
+        """Anew before each question: another process may be asking, too."""
         self._journal = read_journal(self.folder)
         self._known = {answer.digest: answer for answer in self._journal}
 
@@ -141,6 +145,10 @@ class ModelTeacher:
         """Questions left in ``teacher.most``."""
         return max(0, self.settings.teacher.most - len(self._journal))
 
+    @property
+    def _used_up(self) -> str:
+        return f"the {self.settings.teacher.most} questions of teacher.most are used up"
+
     async def teach(
         self,
         count: int,
@@ -153,8 +161,7 @@ class ModelTeacher:
         Never raises for what the model does: ``report.trouble`` says why it ended early.
         """
         if not self.questions_left:
-            most = self.settings.teacher.most
-            self.note_trouble(f"the {most} questions of teacher.most are used up")
+            self.note_trouble(self._used_up)
             return
         self.note_trouble("")
         questions = await asyncio.to_thread(
@@ -236,8 +243,11 @@ class ModelTeacher:
         """From the journal, or else from the model; raises SearchError."""
         most = self.settings.teacher.page_chars
         digest = question_digest(self.model.model_name, brief, page, most)
+        await asyncio.to_thread(self._read_journal)
         if (known := self._known.get(digest)) is not None:
             return known
+        if not self.questions_left:
+            raise SearchError("spent", self._used_up, math.inf)
         said = await self.model.ask_question(*build_page_question(brief, page, most))
         self._count_usage(said.tokens_in, said.tokens_out, said.cost, said.counted)
         judgement: PageJudgement = read_judgement(said.text, self.model.redact_key)
@@ -365,9 +375,11 @@ def read_journal(folder: Path) -> list[TeacherAnswer]:
 
 
 def _append_journal(folder: Path, answer: TeacherAnswer) -> None:
-    line = msgspec.json.encode(answer) + b"\n"
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
     with os.fdopen(open_regular(folder / JOURNAL_NAME, flags), "ab") as file:
-        file.write(line)
+        end = os.fstat(file.fileno()).st_size
+        # Whoever wrote last may have been killed amid a line.
+        torn = end > 0 and os.pread(file.fileno(), 1, end - 1) != b"\n"
+        file.write(b"\n" * torn + msgspec.json.encode(answer) + b"\n")
         file.flush()
         os.fsync(file.fileno())
