@@ -36,6 +36,7 @@ from honeyguide.store.volumes import (
     volumes_per_span,
 )
 from honeyguide.training.documents import visible_text
+from honeyguide.types import MODEL_LABELLER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -247,13 +248,16 @@ def make_report(
 
 
 def _people_say(store: Store, settings: Settings) -> dict[Url, bool]:
-    """What people's labels say of pages; examples in topic.toml are no judgement of results."""
+    """What people's labels say of pages; examples in topic.toml are no judgement of results, and what
+    a model says of them is no truth."""
     labels = topics.load_effective_labels(store, settings)
     given = topics.best_example_labels(settings)
     return {
         url: label.value >= 0.5
         for url in labels.labelled_urls()
-        if url not in given and (label := labels.newest_label(url)) is not None
+        if url not in given
+        and (label := labels.newest_label(url)) is not None
+        and not label.by.startswith(MODEL_LABELLER)
     }
 
 
