@@ -253,3 +253,25 @@ def test_what_a_model_says_is_no_judgement_by_people(bees: Path) -> None:
     assert (after.precision, after.all_judged) == (before.precision, before.all_judged)
     label(bees, {n: 1.0 for n in range(6)})
     assert Collection(bees).report(every=1).precision.judged > before.precision.judged
+
+
+def test_titles_are_no_formulas_in_any_script(bees: Path, tmp_path: Path) -> None:
+    found = Collection(bees).report(every=1)
+    hostile = replace(found, sample=(replace(found.sample[0], title="＝HYPERLINK(1)"),))
+    rows = list(csv.reader(hostile.save_sample(tmp_path / "s.csv").read_text().splitlines()))
+    assert rows[1][2] == "'＝HYPERLINK(1)"
+
+
+def test_a_file_that_cannot_be_replaced_leaves_nothing_behind(bees: Path, tmp_path: Path) -> None:
+    (tmp_path / "r.html").mkdir()
+    with pytest.raises(ConfigError, match="cannot be written"):
+        Collection(bees).report().save(tmp_path / "r.html")
+    assert not list(tmp_path.glob(".report-*"))
+
+
+def test_a_folders_name_adds_no_markup(bees: Path) -> None:
+    """A collection from elsewhere comes with the name of its folder."""
+    found = replace(Collection(bees).report(), folder="bees\n\n![x](http://evil.example)\udcff")
+    said = found.to_markdown()
+    assert "\n![" not in said
+    assert said.encode()

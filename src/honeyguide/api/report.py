@@ -24,6 +24,7 @@ from honeyguide.errors import ConfigError
 from honeyguide.learning import topics
 from honeyguide.learning.coverage import CoverageEstimate
 from honeyguide.store.counters import CollectionCounts
+from honeyguide.store.export import spreadsheet_cell
 from honeyguide.store.row_checks import parse_decimal
 from honeyguide.store.store import Store, open_existing_store
 from honeyguide.store.volumes import (
@@ -180,9 +181,7 @@ class CollectionReport:
         rows.writerow(("label", "url", "title"))
         for one in self.sample:
             label = "" if one.relevant is None else int(one.relevant)
-            # A spreadsheet would take such a title for a formula.
-            title = visible_text(one.title)
-            rows.writerow((label, one.url, f"'{title}" if title[:1] in "=+-@" else title))
+            rows.writerow((label, one.url, spreadsheet_cell(visible_text(one.title))))
         return _replace_file(Path(path), text.getvalue())
 
 
@@ -190,9 +189,13 @@ def _replace_file(path: Path, text: str) -> Path:
     """Write beside it and put in its place: a link that lies there is not followed."""
     try:
         number, name = tempfile.mkstemp(dir=path.parent, prefix=".report-")
-        with os.fdopen(number, "w", encoding="utf-8", errors="replace", newline="") as file:
-            file.write(text)
-        Path(name).replace(path)
+        try:
+            with os.fdopen(number, "w", encoding="utf-8", errors="replace", newline="") as file:
+                file.write(text)
+            Path(name).replace(path)
+        except OSError:
+            Path(name).unlink(missing_ok=True)
+            raise
     except OSError as error:
         raise ConfigError(f"{path} cannot be written: {error.strerror}") from error
     return path

@@ -199,7 +199,7 @@ def _open_sample(found: CollectionReport) -> list[SampledResult]:
 
 
 def _label_commands(found: CollectionReport) -> list[str]:
-    name = shlex.quote(found.folder)
+    name = shlex.quote(visible_text(found.folder))
     return [
         f"honeyguide label {name} --good URL --bad URL",
         f"honeyguide report {name} --sample judge.csv    # fill in the column label, then:",

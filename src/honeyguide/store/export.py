@@ -414,11 +414,11 @@ def _write_csv(
     if head:
         writer.writeheader()
     for row in rows:
-        writer.writerow({name: _safe_cell(value) for name, value in row.items()})
+        writer.writerow({name: spreadsheet_cell(value) for name, value in row.items()})
     text.detach()  # flushes; the file is its owner's to close
 
 
-def _safe_cell(value: Any) -> Any:
+def spreadsheet_cell(value: Any) -> Any:
     """A cell that no spreadsheet takes for a formula, and no terminal for an order."""
     if not isinstance(value, str):
         return value
