@@ -202,11 +202,15 @@ def test_a_published_border_that_is_set_stays(
         assert decide_cut(store, fixed)[0].threshold == 0.5
 
 
-@pytest.mark.parametrize(("strategy", "counts"), [("keyword", True), ("hybrid_svm", False)])
+@pytest.mark.parametrize(
+    ("strategy", "by", "counts"),
+    [("keyword", "ann", True), ("hybrid_svm", "ann", False), ("keyword", "model:wise", False)],
+)
 def test_labels_count_where_the_method_did_not_learn_them(
-    tmp_path: Path, strategy: str, counts: bool
+    tmp_path: Path, strategy: str, by: str, counts: bool
 ) -> None:
-    """A method that learns a label repeats it; that is no evidence that its verdicts are right."""
+    """A method that learns a label repeats it, and a language model gives none against a clear
+    verdict; that is no evidence that verdicts are right."""
     verdicts, _ = scores(top=0.7)
     settings = parse_settings({"topic": {"keywords": ["honey"]}, "crawl": {"strategy": strategy}})
     with Store.open(tmp_path, "crawl") as store:
@@ -215,7 +219,7 @@ def test_labels_count_where_the_method_did_not_learn_them(
         before, _ = decide_cut(store, settings)
         with store.transaction():
             for row in list(store.visits.iter_visits(relevant=True))[:20]:
-                store.labels.add([Label(row.url, 0.0)])
+                store.labels.add([Label(row.url, 0.0, by)])
         after, _ = decide_cut(store, settings)
     assert before.precision is not None
     assert after.precision is not None

@@ -132,13 +132,15 @@ class LabelTable:
         return sorted((one for one in found if one[0] > number), key=lambda one: one[0])
 
     def labelled_verdicts(self, most: int = 1_000) -> list[tuple[float, bool]]:
-        """Verdicts on labelled pages, and whether they were called relevant; newest labels."""
+        """Verdicts on pages that people labelled, and whether they called them relevant; newest
+        labels."""
         rows = self._db.fetch_all(
             "SELECT verdict, value FROM labels JOIN visits USING(fingerprint, url) "
             "WHERE NOT replaced AND topic = '' AND has_page AND ungated IS NULL "
             "AND verdict BETWEEN 0 AND 1 AND typeof(verdict) = 'real' "
-            "AND typeof(value) IN ('real', 'integer') ORDER BY labels.id DESC LIMIT ?",
-            (most,),
+            "AND typeof(value) IN ('real', 'integer') AND substr(by, 1, ?) != ? "
+            "ORDER BY labels.id DESC LIMIT ?",
+            (len(MODEL_LABELLER), MODEL_LABELLER, most),
         )
         return [(verdict, value >= 0.5) for verdict, value in rows]
 
