@@ -147,3 +147,19 @@ def test_two_processes_share_the_limit(bees: Collection, model: ChatServer) -> N
 
     asyncio.run(teach_both())
     assert len(read_journal(bees.folder)) == len(model.requests) == 6
+
+
+def test_a_question_in_any_script_costs_no_more_than_was_reserved(
+    bees: Collection, model: ChatServer
+) -> None:
+    """Of text without ASCII, most bytes may be tokens; a server that counts none is believed so."""
+    model.fault = "no_counts"
+    priced = change(bees, price_in=1.0)
+
+    async def ask() -> int:
+        chat = ChatModel(priced.settings, priced.folder, time.time)
+        answer = await chat.ask_question("judge", "蜂蜜" * 500)
+        await chat.aclose()
+        return answer.tokens_in
+
+    assert asyncio.run(ask()) >= 2000

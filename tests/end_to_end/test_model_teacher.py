@@ -329,6 +329,9 @@ def test_a_damaged_journal_loses_nothing_else(bees: Collection) -> None:
         ({"url": "http://me:secret@127.0.0.1/v1"}, "password"),
         ({"key_env": "AWS_SECRET_ACCESS_KEY"}, "HONEYGUIDE_TEACHER_KEY"),
         ({"url": "http://127.0.0.1/v1?x=1"}, "without ?"),
+        ({"timeout_s": 0.0}, "teacher.timeout_s"),
+        ({"page_chars": 0}, "teacher.page_chars"),
+        ({"model": "wise\u202e\n"}, "teacher.model"),
     ],
 )
 def test_mistakes_name_the_setting(bees: Collection, table: dict[str, str], words: str) -> None:

@@ -33,8 +33,7 @@ _TABLE = "teacher"
 _ANSWER_TOKENS = 400
 """Most tokens of an answer; also what an answer is taken to cost before it is there."""
 _CHARS_PER_TOKEN = 2.0
-"""Characters of a token, at the least, where nobody counted: questions are never thought cheaper
-than they are in any language with letters."""
+"""ASCII characters of a token, at the least, where nobody counted; further bytes are tokens."""
 _MAX_TOKENS = 10_000_000
 _MAX_ANSWER_CHARS = 20_000
 _USAGE = ("prompt", "completion")
@@ -134,7 +133,7 @@ class ChatModel:
         headers = [("Content-Type", "application/json"), ("Accept", "application/json")]
         if self._key:
             headers.append(("Authorization", f"Bearer {self._key.reveal()}"))
-        likely_in = int((len(system) + len(question)) / _CHARS_PER_TOKEN) + 20
+        likely_in = _most_tokens(system + question)
         most = self._price(likely_in, _ANSWER_TOKENS)
         month = self._quota.count_request(most).month
         cost = most
@@ -159,6 +158,11 @@ class ChatModel:
         return (tokens_in * table.price_in + tokens_out * table.price_out) / 1_000_000
 
 
+def _most_tokens(text: str) -> int:
+    """Tokens of a text, at the most: tokenizers fall back to bytes."""
+    return int(len(text) / _CHARS_PER_TOKEN) + len(text.encode()) - len(text) + 20
+
+
 def check_teacher(settings: Settings) -> TeacherSettings:
     """The table ``[teacher]``; raises ConfigError if no model can be asked by it."""
     teacher = settings.teacher
@@ -167,8 +171,10 @@ def check_teacher(settings: Settings) -> TeacherSettings:
             "no model is set: write url and model under [teacher] in topic.toml, such as\n"
             f'  [teacher]\n  url = "{EXAMPLE_URL}"\n  model = "llama3.2"'
         )
-    if not teacher.model:
+    if not teacher.model or not teacher.model.isprintable():
         raise ConfigError("teacher.model: name the model, as the server at teacher.url calls it")
+    if teacher.timeout_s <= 0 or teacher.page_chars < 1:
+        raise ConfigError("teacher.timeout_s and teacher.page_chars must be more than 0")
     return teacher
 
 
