@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -163,3 +164,19 @@ def test_a_question_in_any_script_costs_no_more_than_was_reserved(
         return answer.tokens_in
 
     assert asyncio.run(ask()) >= 2000
+
+
+def test_a_crawl_does_not_wait_for_a_silent_model(
+    site: Site, tmp_path: Path, model: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hold = threading.Event()
+    monkeypatch.setattr(model, "answer", lambda _body: str(hold.wait(60)))
+    made = make_bees(site, tmp_path / "bees", model, every=5, batch=4)
+    change_topic_file(made.folder, {"politeness": {"loopback_delay_s": 0.1}})
+    began = time.monotonic()
+    try:
+        assert Collection(made.folder).crawl(progress=False).progress.visits == 31
+        assert len(model.requests) == 1, "it was asked"
+        assert time.monotonic() - began < 20
+    finally:
+        hold.set()
