@@ -1,11 +1,12 @@
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from honeyguide import registry
 from honeyguide.errors import ModelError
@@ -158,3 +159,36 @@ def test_what_was_pruned_and_what_is_damaged(tmp_path: Path) -> None:
         for number in (5, 54):
             with pytest.raises(ModelError, match="damaged"):
                 store.generations.load(number, find)
+
+
+@dataclass(frozen=True)
+class TypedPart:
+    number: float = 1.0
+
+
+@dataclass(frozen=True)
+class TypedStrategy:
+    words: tuple[str, ...] = ()
+    pair: tuple[int, str] = (1, "a")
+    part: TypedPart | None = None
+    parts: tuple[TypedPart, ...] = ()
+    weights: NDArray[np.float64] | None = None
+    mode: Literal["a", "b"] = "a"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"words": 5}, {"words": "ab"}, {"words": ("a", 1)}, {"words": (["a"],)}, {"pair": (1,)},
+        {"pair": ("a", 1)}, {"part": 7}, {"part": {"number": 1.0}}, {"parts": (1,)},
+        {"parts": TypedPart()}, {"weights": (1.0,)}, {"mode": ["a"]}, {"mode": None},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_field_of_another_type_is_damage(damage: dict[str, Any]) -> None:
+    """It would end a crawl where it is first used."""
+    sound = TypedStrategy(("a",), (2, "b"), TypedPart(3), (TypedPart(),), np.zeros(2), "b")
+    again = unpack_strategy(pack_strategy("it", sound), lambda _: TypedStrategy)
+    assert (again.words, again.part, again.mode) == (("a",), TypedPart(3), "b")
+    with pytest.raises(ModelError, match=next(iter(damage))):
+        unpack_strategy(pack_strategy("it", replace(sound, **damage)), lambda _: TypedStrategy)

@@ -15,7 +15,18 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, get_args, get_type_hints
+from types import NoneType, UnionType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    NamedTuple,
+    Self,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 
@@ -287,10 +298,21 @@ def _make_instance(
 
 
 def _fits_hint(value: Any, hint: Any) -> bool:
-    """Whether a plain value is of the type its field is said to have."""
+    """Whether a value is of the type its field is said to have, as far as types can tell."""
+    kind, inner = get_origin(hint), get_args(hint)
+    if kind in (Union, UnionType):
+        return any(_fits_hint(value, one) for one in inner)
+    if kind is Literal:
+        return isinstance(value, tuple(map(type, inner)))
+    if kind is tuple:
+        parts = inner[:1] * len(value) if inner[1:] == (...,) and type(value) is tuple else inner
+        return (
+            type(value) is tuple and len(value) == len(parts) and all(map(_fits_hint, value, parts))
+        )
     if hint is float:
         return isinstance(value, int | float)
-    return hint not in (str, bool, int) or isinstance(value, hint)
+    known = kind is np.ndarray or hint in (str, bool, int, NoneType) or is_dataclass(hint)
+    return not known or isinstance(value, kind or hint)
 
 
 def _dataclasses_in(hint: Any) -> Iterator[type[Any]]:
