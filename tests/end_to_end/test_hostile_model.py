@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import sqlite3
@@ -21,7 +22,13 @@ from honeyguide.config.settings import Settings, TopicSettings
 from honeyguide.store.database import to_int64
 from honeyguide.store.store import open_existing_store
 from honeyguide.teacher.chat_model import ChatModel
-from honeyguide.teacher.model_teacher import JOURNAL_NAME, ModelTeacher, open_teacher, read_journal
+from honeyguide.teacher.model_teacher import (
+    JOURNAL_NAME,
+    ModelTeacher,
+    open_teacher,
+    read_journal,
+    summarise_journal,
+)
 from honeyguide.teacher.page_questions import TopicBrief, build_page_question
 from honeyguide.types import Page, Url
 from honeyguide.url import url_fingerprint
@@ -180,3 +187,26 @@ def test_a_crawl_does_not_wait_for_a_silent_model(
         assert time.monotonic() - began < 20
     finally:
         hold.set()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"cost": 1e308}, {"cost": -1.0}, {"tokens_in": -5}, {"tokens_out": 10**18},
+        {"confidence": 1e308}, {"model": "m" * 100_000},
+    ],
+    ids=lambda damage: next(iter(damage)),
+)  # fmt: skip
+def test_a_strangers_journal_counts_as_far_as_it_can_be_true(
+    tmp_path: Path, damage: dict[str, object]
+) -> None:
+    sound = {
+        "at": 1.0, "url": "http://a.example/", "topic": "", "model": "wise", "digest": "d",
+        "relevant": True, "confidence": 0.9, "reason": "", "tokens_in": 5, "tokens_out": 5,
+        "counted": True, "cost": 0.5,
+    }  # fmt: skip
+    lines = [sound, sound | damage, *(sound | {"model": f"model {n}"} for n in range(500))]
+    (tmp_path / JOURNAL_NAME).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    found = summarise_journal(read_journal(tmp_path))
+    assert sum(one.asked for one in found) == 501
+    assert len(found) <= 30

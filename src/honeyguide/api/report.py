@@ -251,8 +251,8 @@ def make_report(
 
 
 def _people_say(store: Store, settings: Settings) -> dict[Url, bool]:
-    """What people's labels say of pages; examples in topic.toml are no judgement of results, and what
-    a model says of them is no truth."""
+    """What people's labels say of pages; neither examples in topic.toml nor what a language model
+    says is a judgement of results."""
     labels = topics.load_effective_labels(store, settings)
     given = topics.best_example_labels(settings)
     return {

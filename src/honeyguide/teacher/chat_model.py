@@ -36,6 +36,7 @@ _CHARS_PER_TOKEN = 2.0
 """ASCII characters of a token, at the least, where nobody counted; further bytes are tokens."""
 _MAX_TOKENS = 10_000_000
 _MAX_ANSWER_CHARS = 20_000
+_MODEL_CHARS = 200
 _USAGE = ("prompt", "completion")
 _HINTS = {
     401: "the key is wrong or missing",
@@ -171,7 +172,7 @@ def check_teacher(settings: Settings) -> TeacherSettings:
             "no model is set: write url and model under [teacher] in topic.toml, such as\n"
             f'  [teacher]\n  url = "{EXAMPLE_URL}"\n  model = "llama3.2"'
         )
-    if not teacher.model or not teacher.model.isprintable():
+    if not 0 < len(teacher.model) <= _MODEL_CHARS or not teacher.model.isprintable():
         raise ConfigError("teacher.model: name the model, as the server at teacher.url calls it")
     if teacher.timeout_s <= 0 or teacher.page_chars < 1:
         raise ConfigError("teacher.timeout_s and teacher.page_chars must be more than 0")

@@ -18,9 +18,10 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
+from msgspec import Meta
 
 from honeyguide.config.settings import Settings
 from honeyguide.errors import HoneyguideError, SearchError
@@ -56,25 +57,30 @@ _MAX_ODDS, _VERDICT_WEIGHT = 8.0, 0.25
 _LIVE_SCOPE = LabelQueryScope(rows=2_000, pages=300, labels=200, anew=0)
 """What is looked at for questions while a crawl runs, which must not wait."""
 _POLL_S = 1.0
+_MAX_MODELS = 20
+"""Models that are told of by name."""
+_Text = Annotated[str, Meta(max_length=1_000)]
+_Tokens = Annotated[int, Meta(ge=0, le=10**12)]
 _MAX_GARBAGE = 3
 """Useless answers in a row after which a round ends."""
 
 
 class TeacherAnswer(msgspec.Struct, frozen=True):
-    """One line of the journal: a page that the model was asked about."""
+    """One line of the journal: a page that the model was asked about. A stranger's is held to the
+    same bounds as ours."""
 
     at: float
     url: str
     topic: str
-    model: str
-    digest: str
+    model: _Text
+    digest: _Text
     relevant: bool
-    confidence: float
-    reason: str
-    tokens_in: int
-    tokens_out: int
+    confidence: Annotated[float, Meta(ge=0, le=1)]
+    reason: _Text
+    tokens_in: _Tokens
+    tokens_out: _Tokens
     counted: bool
-    cost: float
+    cost: Annotated[float, Meta(ge=0, le=1e15)]
 
 
 class TeachingReport(NamedTuple):
@@ -342,10 +348,11 @@ def summarise_journal(journal: Sequence[TeacherAnswer]) -> list[TeachingReport]:
     """All that was ever asked, by model."""
     found: dict[str, TeachingReport] = {}
     for one in journal:
-        now = found.get(one.model, TeachingReport(one.model))
+        name = one.model if one.model in found or len(found) < _MAX_MODELS else "(others)"
+        now = found.get(name, TeachingReport(name))
         sure = one.confidence >= MIN_CONFIDENCE
-        found[one.model] = TeachingReport(
-            one.model,
+        found[name] = TeachingReport(
+            name,
             now.asked + 1,
             now.relevant + (sure and one.relevant),
             now.other + (sure and not one.relevant),
