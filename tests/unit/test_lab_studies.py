@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import os
 import random
 from dataclasses import astuple, replace
 from pathlib import Path
@@ -29,6 +30,7 @@ from honeyguide.lab.studies.hyperlink_selection import LinkSelectionJob
 from honeyguide.lab.studies.ontology_harvest import OntologyJob
 from honeyguide.lab.studies.study import (
     StudyTable,
+    file_name,
     find_study,
     relative_gain,
     run_jobs,
@@ -389,7 +391,13 @@ def test_a_collection_is_a_web_with_its_users_labels(web: WebSpec, tmp_path: Pat
     with Store.open(folder, "write") as store:
         url = next(store.visits.iter_visits(page=True)).url
         store.labels.add([Label(Url(url), 1.0)])
+        other = next(row.url for row in store.visits.iter_visits(page=True) if row.url != url)
+        store.labels.add([Label(Url(other), 0.9, "model:wise")])  # no truth to be measured by
+    # The collection may be a stranger's.
+    os.mkfifo(folder / "warc" / "pipe.warc.gz")
+    (folder / "warc" / "link.warc.gz").symlink_to("/dev/zero")
     own = study_web([folder], {}, tmp_path / "out", WebSpec(""))
+    assert len([name for name in own.files if name.endswith(".warc.gz")]) == 1
     assert relevant_keys(own, ("relevant",)) == {without_scheme(url)}
     assert own.name == "mine"
     assert len(open_web(own).responder.web) > 1
@@ -459,3 +467,8 @@ def test_volumes_on_the_demo_web(tmp_path: Path) -> None:
     assert "| user_utility, engine |" in found
     assert "| adaptive_links, url |" in found
     assert (tmp_path / "precision-few.svg").exists()
+
+
+def test_a_long_label_makes_no_long_name_of_a_file() -> None:
+    assert len(file_name("é" * 5_000).encode()) <= 200
+    assert "/" not in file_name("../../etc")

@@ -23,6 +23,7 @@ from honeyguide.lab.metrics import BootstrapEstimate
 from honeyguide.lab.trials import WebSpec
 from honeyguide.lab.web import demo_files
 from honeyguide.store.store import Store
+from honeyguide.types import MODEL_LABELLER
 
 JobOutcome = dict[str, Any]
 """What came of a job, as JSON holds it."""
@@ -148,7 +149,9 @@ def study_web(
     for source in sources:
         if (source / "topic.toml").exists():
             collection = Collection(source)
-            files += sorted(source.glob("**/*.warc.gz"))
+            # Neither a pipe, at which we would wait, nor what a link of a stranger's leads to.
+            found_files = sorted(source.glob("**/*.warc.gz"))
+            files += [one for one in found_files if one.is_file() and not one.is_symlink()]
             found |= _collection_labels(collection)
         elif source.is_file():
             files.append(source)
@@ -172,7 +175,11 @@ def study_web(
 def _collection_labels(collection: Collection) -> dict[str, str]:
     with Store.open(collection.folder, "read") as store:
         given = [label for _, label in store.labels.effective_after()]
-    return {str(one.url): OWN_TOPIC if one.value >= 0.5 else "other" for one in given}
+    return {
+        str(one.url): OWN_TOPIC if one.value >= 0.5 else "other"
+        for one in given
+        if not one.by.startswith(MODEL_LABELLER)
+    }
 
 
 # --------------------------------------------------------------------------------------------------
@@ -236,6 +243,8 @@ def _read_outcomes(path: Path) -> Iterator[tuple[str, JobOutcome]]:
 
 
 _DRAWS = 10_000
+_FILE_CHARS = 50
+"""Labels of pages may be long; names of files are not."""
 
 
 def by_topic(outcomes: Iterable[JobOutcome]) -> list[list[JobOutcome]]:
@@ -248,7 +257,7 @@ def by_topic(outcomes: Iterable[JobOutcome]) -> list[list[JobOutcome]]:
 
 def file_name(topic: str) -> str:
     """A topic as a part of a picture's name."""
-    return re.sub(r"[^\w.=-]+", "-", topic)
+    return re.sub(r"[^\w.=-]+", "-", topic)[:_FILE_CHARS]
 
 
 def relative_gain(ours: Sequence[float], theirs: Sequence[float]) -> BootstrapEstimate:
