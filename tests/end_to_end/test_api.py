@@ -45,8 +45,8 @@ def test_a_whole_life(site: Site, tmp_path: Path) -> None:
     assert bees.explain(bare).url == page.url
     assert "never seen" in bees.explain("else.example/x").answer
     assert bees.explain("else.example/x").url == "https://else.example/x"
-    assert bees.label(bare, 0.0, by="ada") == (1, 0, 0, 0)
-    assert bees.label("else.example/x", True) == (1, 1, 0, 0)
+    assert bees.label(bare, 0.0, by="ada") == (1, 0, 0, 0, 0)
+    assert bees.label("else.example/x", True) == (1, 1, 0, 0, 0)
     assert bees.explain(page.url).label == 0.0
     assert bees.status().labels == 2
     with pytest.raises(ConfigError, match="both ways"):

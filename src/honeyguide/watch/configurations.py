@@ -203,7 +203,7 @@ class ThreadedRevisitFlow(RevisitFlow[Old, Found]):
                     self._loop.call_soon_threadsafe(self._finish_page, hand, error)
                 else:
                     sink.put_item(hand)
-        except (CancelledError, RuntimeError):
+        except (CancelledError, asyncio.CancelledError, RuntimeError):
             if not self._ended:
                 raise
 
