@@ -248,10 +248,10 @@ def test_the_command_writes_and_says_where(told: Told, bees: Path, tmp_path: Pat
 
 def test_what_a_model_says_is_no_judgement_by_people(bees: Path) -> None:
     before = Collection(bees).report(every=1)
-    label(bees, {n: 0.9 for n in range(6)}, by="model:wise")
+    label(bees, dict.fromkeys(range(6), 0.9), by="model:wise")
     after = Collection(bees).report(every=1)
     assert (after.precision, after.all_judged) == (before.precision, before.all_judged)
-    label(bees, {n: 1.0 for n in range(6)})
+    label(bees, dict.fromkeys(range(6), 1.0))
     assert Collection(bees).report(every=1).precision.judged > before.precision.judged
 
 
