@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -91,8 +92,22 @@ _LEAST_SURE = 0.05
 _CROWD, _LABELS = (1.0, 1.0), (0.01, 10.0)
 """Two readings: weight of an unjudged page, and penalty of the ridge regression (the vectors have
 length 1). In the second the labels tell alone, and the unjudged pages only what is common."""
-_CROWD_SHARE = 0.5
-"""Weight of the first reading beside the second, where no words state the topic; else 1."""
+_FEW_DRAWN, _MOST_TRUST = 10.0, 2.0
+"""The second reading counts half as much as it can when so many labels were drawn, and at most so
+much more than the first where no words state the topic."""
+_DRAWN = {"seed": 1.0, "user": 0.5}
+"""How far a good page is a sample of the topic, by who named it: examples are, and pages that
+people were asked about are in part."""
+_ASKED_PART = 0.25
+"""How far a page that people were asked about is a sample of its kind: it lies near the cut."""
+_SMALL_LOSS = 0.1
+"""Mean log loss of the labels that is as good as none."""
+_CLEAR_GAIN = 1.0
+"""Log likelihood of all labels by which one reading is clearly better than another."""
+_RISING_WEIGHTS = (0.001, 0.03, 0.1, 0.3)
+"""Of unjudged pages in the first rounds of a reading that goes from the labels on."""
+_LEAST_CHANCE = 0.02
+"""Labels are compared with probabilities no smaller than this: a person may err."""
 _HINT = 0.5
 """Share of what stated words tell beside the regression: both read the same text."""
 _LIKELY_HINT = 0.5
@@ -168,15 +183,17 @@ def train_page_model(
     count = len(training.labelled)
     table = csr_array(rows, shape=(count + len(training.unjudged), size))
     likeness = (table @ table.T).toarray() + 1.0
-    found = [_fit_reading(likeness, training, hints, *_CROWD)]
+    found = [_choose_crowd_reading(likeness, training, hints)]
     if count:
-        found.append(_fit_reading(likeness, training, hints, *_LABELS))
+        narrow = _NARROW if hints is None else _EQUAL_WIDTHS
+        found.append(_fit_reading(likeness, training, hints, narrow, (), *_LABELS))
     readings = [one for one in found if one is not None]
     if not readings:
         return None
     last = readings[-1]
-    first_part = 1.0 if hints is not None or len(readings) == 1 else _CROWD_SHARE
-    parts = np.array([first_part, 1.0][: len(readings)])
+    drawn = sum(1.0 if e.by == "seed" else _ASKED_PART for e in training.labelled)
+    trust = drawn / (drawn + _FEW_DRAWN) * (1.0 if hints is not None else _MOST_TRUST)
+    parts = np.array([1.0, trust][-len(readings) :] if len(readings) == 2 else [1.0])
     # Each in units of its own spread, and their mean as sure as the last one.
     parts *= last.spread / np.array([one.spread for one in readings]) / parts.sum()
     slopes, shifts, shares, multipliers = (np.array([one[n] for one in readings]) for n in range(4))
@@ -186,6 +203,29 @@ def train_page_model(
     mixed = unit_size * (parts * slopes / slope) @ multipliers
     machine = Linear(np.asarray(table.T @ mixed), float(mixed.sum()))
     return PageModel(machine, slope / unit_size, shift, hint * unit_size / slope)
+
+
+def _choose_crowd_reading(
+    likeness: Floats, training: PageTrainingSet, hints: Floats | None
+) -> TopicReading | None:
+    """What the topic is can be read from few examples in several ways: narrowly or widely, and from
+    the stated words on or from the labels on. The first way stays, unless another costs clearly
+    less: see :meth:`TopicReading.cost`."""
+
+    def fit(firmness: float, weights: Sequence[float] = ()) -> TopicReading | None:
+        return _fit_reading(likeness, training, hints, firmness, weights, *_CROWD)
+
+    usual = _EQUAL_WIDTHS if hints is not None else _NARROW
+    found = fit(usual)
+    count = len(training.labelled)
+    if found is None or found.loss < _SMALL_LOSS * count or not has_both_kinds(training.labelled):
+        return found
+    from_labels = [(firmness, _RISING_WEIGHTS) for firmness in (usual, _WIDE, _EQUAL_WIDTHS)]
+    for firmness, weights in ((_WIDE, ()), *dict.fromkeys(from_labels)):
+        other = fit(firmness, weights)
+        if other and other.cost(training) < found.cost(training) - _CLEAR_GAIN:
+            found = other
+    return found
 
 
 class TopicReading(NamedTuple):
@@ -200,16 +240,30 @@ class TopicReading(NamedTuple):
     """Between the mean scores of good and of other pages."""
     spread: float
     """Standard deviation of the log-odds of unjudged pages."""
+    loss: float
+    """Log loss of all labels, each by a model without its page."""
+    size: float
+    """Expected number of good pages, labelled and unjudged ones."""
+
+    def cost(self, training: PageTrainingSet) -> float:
+        """How badly it explains the labels. Good pages that people named are a sample of the topic:
+        in a topic of twice the size it is half as likely that each of them was drawn (the size
+        principle: Tenenbaum & Griffiths 2001)."""
+        drawn = sum(_DRAWN[e.by] for e in training.labelled if e.target >= 0.5)
+        return self.loss + drawn * math.log(max(self.size, 1.0))
 
 
 def _fit_reading(
     likeness: Floats,
     training: PageTrainingSet,
     hints: Floats | None,
+    firmness: float,
+    first_weights: Sequence[float],
     unjudged_weight: float,
     penalty: float,
 ) -> TopicReading | None:
-    """``likeness``: of each page to each."""
+    """``likeness``: of each page to each. ``first_weights``: of the unjudged pages in the first
+    rounds, in which the labels lead."""
     from scipy.linalg.lapack import dpotrf, dpotri
 
     known = len(training.labelled)
@@ -219,10 +273,10 @@ def _fit_reading(
     sure_seeds[known:] &= training.seeds
     if not (targets > 0.1).any():
         return None
-    firmness = _NARROW if hints is None else _EQUAL_WIDTHS
     sure = np.maximum(np.abs(2 * labels - 1), _LEAST_SURE)
     certainty = np.r_[_PERSON * sure, np.full(len(training.unjudged), unjudged_weight)]
-    for _ in range(_MAX_ROUNDS):
+    for weight in chain(first_weights, repeat(unjudged_weight, _MAX_ROUNDS)):
+        certainty[known:] = weight
         good, bad = (certainty * targets).sum(), (certainty * (1 - targets)).sum()
         # Both kinds count the same in all.
         weights = certainty * (targets / max(good, 1e-6) + (1 - targets) / max(bad, 1e-6))
@@ -244,12 +298,15 @@ def _fit_reading(
             odds += share * (hints - middle)
         before, targets = targets, np.r_[labels, sigmoid(odds[known:])]
         targets[sure_seeds] = 1.0
-        if np.abs(targets - before).max() < _SETTLED:
+        if weight == unjudged_weight and np.abs(targets - before).max() < _SETTLED:
             break
+    chances = np.clip(sigmoid(odds[:known]), _LEAST_CHANCE, 1 - _LEAST_CHANCE)
+    likely = labels * np.log(chances) + (1 - labels) * np.log(1 - chances)
     spread = max(float(np.std(odds[known:] if known < len(odds) else odds)), _LEAST_SPREAD)
     return TopicReading(
-        slope, shift - share * middle, share, multipliers, mixture.good - mixture.rest, spread
-    )
+        slope, shift - share * middle, share, multipliers, mixture.good - mixture.rest, spread,
+        float(-(sure * likely).sum()), float(targets.sum()),
+    )  # fmt: skip
 
 
 def _first_guess(training: PageTrainingSet, hints: Floats | None) -> Floats:
@@ -277,7 +334,7 @@ def _hint_share(hints: Floats, chances: Floats) -> tuple[float, float]:
 # --- The mixture of good and other pages ---
 
 
-_EQUAL_WIDTHS, _NARROW = 1e9, 700.0
+_EQUAL_WIDTHS, _NARROW, _WIDE = 1e9, 700.0, 200.0
 """How firmly scores of good pages are held to spread as little as those of others, in pages."""
 _MIXTURE_ROUNDS = 60
 _SETTLED_MIXTURE = 1e-6
