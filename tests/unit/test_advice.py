@@ -420,7 +420,7 @@ def test_a_key_answers_and_the_terminal_is_left_as_it_was(
         assert termios.tcgetattr(theirs) == before
     os.close(ours)
     assert said == ([] if answers is None else [answers])
-    assert notes[1] == "Emu  y: yes, n: no, any other key: later"
+    assert notes[1] == "“Emu”?  y: yes, n: no, any other key: later"
 
 
 def test_advise_asks_page_by_page_on_a_terminal(

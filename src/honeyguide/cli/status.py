@@ -141,7 +141,7 @@ def ask_advice(one: Advice, out: Callable[[str], None], read: Callable[[str], st
     """What a person says to an advice, of a question page by page, up to the first that is left for
     later. ``read`` waits for one of some keys, and returns '' for any other."""
     answers: list[bool] = []
-    for asked in one.titles if one.question else (one.proposal,):
+    for asked in [f"“{title}”?" for title in one.titles] if one.question else [one.proposal]:
         out(f"{asked}  y: yes{', n: no' if one.question else ''}, any other key: later")
         if not (key := read("yn" if one.question else "y")):
             break
