@@ -22,6 +22,7 @@ from honeyguide.api.collection import Collection
 from honeyguide.api.create import create
 from honeyguide.cli.crawl import AdviceOnce
 from honeyguide.cli.main import build_application
+from honeyguide.cli.status import advise
 from honeyguide.cli.terminal import can_read_keys
 from honeyguide.config.loading import parse_settings
 from honeyguide.config.settings import Settings
@@ -419,7 +420,25 @@ def test_a_key_answers_and_the_terminal_is_left_as_it_was(
         assert termios.tcgetattr(theirs) == before
     os.close(ours)
     assert said == ([] if answers is None else [answers])
-    assert notes[1] == "Emu  y: yes, n: no, any other key: later"
+    assert notes[1] == "“Emu”?  y: yes, n: no, any other key: later"
+
+
+def test_advise_asks_page_by_page_on_a_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "birds"
+    create(folder, seeds=["http://a.test/"], keywords=["feather"], contact="me@example.org")
+    verdicts = {n: float(n < 20 or 60 <= n < 70) for n in range(80)}
+    make_pages(folder, verdicts, set(range(25)), keywords=["feather"])
+    ours, theirs = pty.openpty()
+    monkeypatch.setattr("honeyguide.cli.terminal.can_read_keys", lambda: True)
+    with open(theirs) as keyboard:
+        monkeypatch.setattr("sys.stdin", keyboard)
+        os.write(ours, b"ynyx")
+        advise(folder, accept=0, refuse=0, as_json=False)
+    os.close(ours)
+    assert "labelled: 2 wanted, 1 not" in capsys.readouterr().out
+    assert sorted(label.value for label in Collection(folder).labels()) == [0.0, 1.0, 1.0]
 
 
 def test_who_stated_words_alone_is_asked_once(tmp_path: Path) -> None:

@@ -192,5 +192,6 @@ def test_a_busy_or_impossible_port_is_no_traceback(told: Told) -> None:
         taken.listen()
         port = taken.getsockname()[1]
         said = told("lab", "serve", "--port", port)
+    assert "on 17 hosts, such as http://" in said.err, "where a crawl may start"
     assert (said.code, f"port {port} is in use" in said.err, "--port 0" in said.err) == (2, 1, 1)
     assert told("lab", "serve", "--port", "70000").code == 2

@@ -6,10 +6,12 @@ import time
 
 import pytest
 
+from honeyguide.api.watch import describe_configuration
 from honeyguide.cli.crawl import next_step_hint
 from honeyguide.cli.status import status_lines
 from honeyguide.crawl.status import CollectionStatus, Report
 from honeyguide.run_status import RunStatus
+from honeyguide.watch.watcher import WatchProgress
 
 
 def report(visits: int, waiting: int, reason: str = "", next_at: float | None = None) -> Report:
@@ -70,3 +72,10 @@ def test_many_are_plural_and_failures_are_told_by_status() -> None:
     assert "waiting" not in text, "not known is not none"
     assert "2.5 visits/s in the last run" in text
     assert text.endswith("failures: 404 ×3, 500 ×2, dns ×1")
+
+
+def test_a_queue_is_told_in_words_that_fit_any_number() -> None:
+    progress = WatchProgress(configuration="3", fetchers=78, comparers=11, longest_queue=1)
+    assert "78 threads to fetch, 11 to compare, longest queue 1; " in describe_configuration(
+        progress
+    )

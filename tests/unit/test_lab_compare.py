@@ -367,3 +367,10 @@ def test_charts_escape_what_they_show() -> None:
     assert "<x>" not in picture
     assert len(terminal_chart(curves, width=20, height=5)) == 8
     assert svg_chart("empty", "x", "y", {}).startswith("<svg")
+
+
+def test_a_label_that_no_page_has_is_answered_with_those_there_are(web: WebSpec) -> None:
+    with pytest.raises(ConfigError, match=r"has only 0 pages in .*; did you mean 'bees'\?"):
+        draw_topic(CrawlTrial(web, "beees", "keyword", 0, 10))
+    with pytest.raises(ConfigError, match=r"; known: .*bees"):
+        draw_topic(CrawlTrial(web, "volcanoes", "keyword", 0, 10))

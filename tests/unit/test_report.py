@@ -175,6 +175,7 @@ def test_a_hostile_page_is_only_text(tmp_path: Path) -> None:
     assert "\u202e" not in html
     assert any(words.startswith("<script>x()</script>") for words in read.words)
     text = found.to_markdown()
+    assert "| site | 1 |" in text
     assert "<script" not in text
     assert "<img" not in text
     assert r"\[c\](javascript:x)" in text

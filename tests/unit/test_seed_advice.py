@@ -93,5 +93,9 @@ def test_new_looks_at_the_seeds_if_told_to(
         said = told("new", "b", *words[2:], *seeds, "-k", "plumge", "--json")
         (advice,) = json.loads(said.out)["advice"]
         assert advice["changes"] == {"topic": {"keywords": ["plumage"]}}
+        said = told("new", "c", *words[2:], *seeds[:2], "-k", "plumage")
+        assert "Checked 1 seed: words of yours stand there." in said.err
+        said = told("new", "d", *words[2:], *seeds[2:], "-k", "plumage")
+        assert "Checked: no seed returned a page" in said.err
     written = tomllib.loads((tmp_path / "a" / "topic.toml").read_text())
     assert written["topic"]["keywords"] == ["plumge"], "nobody said yes"

@@ -148,7 +148,7 @@ def _headline_figures(found: CollectionReport) -> list[tuple[str, str]]:
         ("relevant, by the judged sample (net)", "–" if found.net is None else f"{found.net:,.0f}"),
         ("precision of the sample", _show_share(found.precision.value)),
         ("of the topic found, estimated", _show_share(covered or None)),
-        ("sites", f"{found.hosts:,}"),
+        ("site" if found.hosts == 1 else "sites", f"{found.hosts:,}"),
     ]
 
 

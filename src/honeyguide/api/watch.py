@@ -142,8 +142,7 @@ def describe_configuration(progress: WatchProgress) -> str:
         loaders = f", {progress.loaders} for old versions" if progress.loaders else ""
         how = (
             f"Configuration {progress.configuration}: {progress.fetchers} threads to fetch"
-            f"{loaders}, {progress.comparers} to compare, at most {progress.longest_queue} pages "
-            "in a queue"
+            f"{loaders}, {progress.comparers} to compare, longest queue {progress.longest_queue}"
         )
     return f"{how}; {progress.effective_ms:.1f} ms a page."
 

@@ -29,6 +29,7 @@ from honeyguide.cli.options import (
 from honeyguide.cli.status import (
     advice_lines,
     answer_advice,
+    ask_advice,
     coverage_summary,
     foreign_summary,
 )
@@ -220,13 +221,7 @@ class AdviceOnce:
             one = next((one for one in found if one.is_acceptable), None)
             if one is None or not self._asks or self._over.is_set():
                 return
-            answers: list[bool] = []
-            for asked in one.titles if one.question else (one.proposal,):
-                out(f"{asked}  y: yes{', n: no' if one.question else ''}, any other key: later")
-                if not (key := read_key("yn" if one.question else "y", self._over, within_s)):
-                    break
-                answers.append(key == "y")
-            if answers:
+            if answers := ask_advice(one, out, lambda keys: read_key(keys, self._over, within_s)):
                 out(answer_advice(self._collection, one, answers))
 
 

@@ -304,7 +304,7 @@ def serve_lab(
 
     `honeyguide lab serve` then, in another terminal,
     `curl -x http://127.0.0.1:8787 http://www.sqlite.org/fts5.html`, or
-    `honeyguide new bees --lab http://127.0.0.1:8787 -s http://www.sqlite.org/`
+    `honeyguide new bees --lab http://127.0.0.1:8787 -s http://www.sqlite.org/ -c you@example.org`
 
     `honeyguide lab serve pages.warc.gz --port 9000`
 
@@ -321,7 +321,7 @@ def serve_lab(
     from honeyguide.lab.synthetic.topology import parse_plan
     from honeyguide.lab.synthetic.web import SyntheticWeb
     from honeyguide.lab.trials import read_redirects
-    from honeyguide.lab.web import RecordedWeb, load_demo_web
+    from honeyguide.lab.web import RecordedWeb, load_demo_web, without_scheme
 
     if not 0 <= port <= 65535:
         raise ConfigError(f"there is no port {port}; choose one up to 65535, or --port 0")
@@ -340,7 +340,9 @@ def serve_lab(
         if web
         else load_demo_web()
     )
-    say(f"{count_noun(len(served), 'page')} on {count_noun(len(served.hosts), 'host')}")
+    counts = f"{count_noun(len(served), 'page')} on {count_noun(len(served.hosts), 'host')}"
+    start = next(iter(served.page_urls()), "")
+    say(f"{counts}, such as http://{safe_text(without_scheme(start))}" if start else counts)
     search_engine = (
         _build_engine(served, serving, reach, thinks, fault) if engine or fault else None
     )

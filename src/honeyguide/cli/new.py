@@ -174,9 +174,15 @@ def _check_seeds(collection: Collection, *, asking: bool) -> list[Advice]:
     from honeyguide.api.seed_advice import advise_on_seeds, fetch_seeds
     from honeyguide.api.topic_edit import change_topic_file
 
-    found = advise_on_seeds(
-        collection.settings, fetch_seeds(collection.settings, lambda text: say(f"Note: {text}"))
-    )
+    topic = collection.settings.topic
+    pages = fetch_seeds(collection.settings, lambda text: say(f"Note: {text}"))
+    found = advise_on_seeds(collection.settings, pages)
+    if not pages:
+        say("Checked: no seed returned a page; name others before you crawl (topic.seeds).")
+    elif not found:
+        worded = topic.keywords or topic.description
+        said = "words of yours stand there" if worded else "fetched, as a crawl would"
+        say(f"Checked {count_noun(len(pages), 'seed')}: {said}.")
     for one in found:
         say(f"Advice: {safe_text(str(one))}")
         if asking and one.changes:

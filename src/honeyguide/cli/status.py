@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -18,6 +19,7 @@ from honeyguide.cli.formatting import (
     print_table,
     runnable_hints,
     safe_text,
+    say_safely,
     shell_quote,
 )
 from honeyguide.cli.options import CollectionName, JsonOption, argument, open_collection, option
@@ -97,8 +99,8 @@ def advise(
     """Say what hinders the crawl, and what mends it; mostly nothing.
 
     Accepting an advice changes topic.toml, and counts from the next crawl on. Where it asks whether
-    you want some pages, these are labelled, which counts at once. On a terminal, its number is
-    enough, with a minus for no.
+    you want some pages, these are labelled, which counts at once. On a terminal you are asked: one
+    key answers, page by page; of several advices, a number, with a minus for no.
 
     Examples:
 
@@ -110,9 +112,15 @@ def advise(
     found = collection.advice()
     if not accept and not refuse and not as_json:
         typer.echo("\n".join(_numbered_advice(name, found)) or "There is nothing to advise.")
-        if sys.stdin.isatty() and any(one.is_acceptable for one in found):
-            from honeyguide.cli.terminal import prompt_line
+        choices = [one for one in found if one.is_acceptable]
+        if choices and sys.stdin.isatty():
+            from honeyguide.cli.terminal import can_read_keys, prompt_line, read_key
 
+            if len(choices) == 1 and can_read_keys():
+                (one,), never = choices, Event()
+                if answers := ask_advice(one, say_safely, lambda keys: read_key(keys, never)):
+                    typer.echo(answer_advice(collection, one, answers))
+                return
             answer = prompt_line("Accept which one? A number, with a minus for no; Enter: none")
             number = int(answer) if answer.removeprefix("-").isdecimal() else 0
             accept, refuse = max(number, 0), max(-number, 0)
@@ -127,6 +135,18 @@ def advise(
         print_json({"advice": [asdict(one) for one in found]} | done)
     elif said:
         typer.echo(said)
+
+
+def ask_advice(one: Advice, out: Callable[[str], None], read: Callable[[str], str]) -> list[bool]:
+    """What a person says to an advice, of a question page by page, up to the first that is left for
+    later. ``read`` waits for one of some keys, and returns '' for any other."""
+    answers: list[bool] = []
+    for asked in [f"“{title}”?" for title in one.titles] if one.question else [one.proposal]:
+        out(f"{asked}  y: yes{', n: no' if one.question else ''}, any other key: later")
+        if not (key := read("yn" if one.question else "y")):
+            break
+        answers.append(key == "y")
+    return answers
 
 
 def answer_advice(collection: Collection, one: Advice, wanted: Sequence[bool]) -> str:

@@ -67,7 +67,8 @@ def teach(
             print_json({"taken_back": gone})
         else:
             typer.echo(f"{count_noun(gone, 'label')} by models taken back.")
-            say(f"To learn without them: honeyguide learn {shell_quote(name)}")
+            if gone:
+                say(f"To learn without them: honeyguide learn {shell_quote(name)}")
         return
     if propose or accept:
         _propose(collection, accept, as_json)

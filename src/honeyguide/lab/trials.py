@@ -18,7 +18,7 @@ from msgspec import Meta
 from honeyguide import __version__, registry
 from honeyguide.config.loading import parse_settings
 from honeyguide.config.settings import Settings
-from honeyguide.errors import ConfigError, ParseError
+from honeyguide.errors import ConfigError, ParseError, suggest_name
 from honeyguide.lab.graph import WebGraph
 from honeyguide.lab.responses import LabResponder, ServingOptions
 from honeyguide.lab.search_engine import LabSearchIndex
@@ -265,6 +265,16 @@ class DrawnTopic:
     budget: int
 
 
+def too_few_pages(web: LabWeb, label: str, pages: int, name: str) -> ConfigError:
+    """What to say of a topic with hardly a page; without one, which labels there are."""
+    text = f"the topic {label!r} has only {pages} pages in {name}"
+    common = Counter(one for record in web for one in record.labels).most_common()
+    known = (
+        suggest_name(label, (one for one, _ in common)) if common else "its pages have no labels"
+    )
+    return ConfigError(text if pages else f"{text}; {known}")
+
+
 @lru_cache(maxsize=64)
 def _draw_topic(
     spec: WebSpec, label: str, draw: int, seeds: int, examples: int, budget: int
@@ -273,7 +283,7 @@ def _draw_topic(
     web = desk.web
     relevant = sorted(without_scheme(url) for url in web.urls_labelled(label))
     if len(relevant) <= seeds + examples:
-        raise ConfigError(f"the topic {label!r} has only {len(relevant)} pages in {spec.name}")
+        raise too_few_pages(web, label, len(relevant), spec.name)
     dice = random.Random(f"{spec.name} {label} {draw}")
     chosen = dice.sample(relevant, seeds + examples)
     # Nobody tells a user which pages are off topic: the background is any pages of the web.

@@ -171,8 +171,8 @@ def seed_urls(settings: Settings) -> tuple[Url, ...]:
             found.append(url)
     if not found and not settings.search.engine:
         raise ConfigError(
-            "the topic has no seeds: add addresses to start from under topic.seeds in topic.toml, "
-            "or use: honeyguide new NAME --seed https://…; or ask a search engine, under [search]"
+            "the topic has no seeds: name an address to start from with --seed (honeyguide new) or "
+            "under topic.seeds in topic.toml; or ask a search engine, under [search]"
         )
     return tuple(dict.fromkeys(found))
 

@@ -147,7 +147,8 @@ def draw_pages(job: LinkSelectionJob) -> StagedPages:
         raise ConfigError(
             f"too few pages about {job.topic!r} in {job.web.name} for this study: {have[0]} good "
             f"and {have[1]} bad ones for testing, {have[2]} and {have[3]} for training, each one "
-            "link away from a good page. Give a topic with more pages, or smaller --train, --test"
+            "link away from a good page. Give a topic with more pages, label more (of a "
+            "collection: honeyguide label), or make --train and --test smaller"
         )
     parts: list[list[LinkedPage]] = []
     before = 0

@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 
 from honeyguide.config.loading import parse_settings
 from honeyguide.config.settings import Settings
-from honeyguide.errors import ConfigError, ParseError
+from honeyguide.errors import ParseError
 from honeyguide.lab.search_engine import LAB_ENGINE_URL, LabSearchEngine
 from honeyguide.lab.simulate import simulate_crawl
-from honeyguide.lab.trials import WebSpec, index_web, open_web
+from honeyguide.lab.trials import WebSpec, index_web, open_web, too_few_pages
 from honeyguide.lab.web import without_scheme
 from honeyguide.parse.read import parse_page
 from honeyguide.protocols import Strategy
@@ -164,7 +164,8 @@ def draw_study_topic(draw: StudyDraw) -> StudyTopic:
     everything = relevant_keys(draw.web, draw.topic)
     if len(everything) < draw.seeds + draw.good + 1:
         topic = " and ".join(draw.topic)
-        raise ConfigError(f"the topic {topic} has only {len(everything)} pages in {draw.web.name}")
+        web = open_web(draw.web).responder.web
+        raise too_few_pages(web, topic, len(everything), draw.web.name)
     dice = random.Random(f"{draw.web.name} {draw.topic} {draw.number}")
     order = sorted(everything)
     dice.shuffle(order)
