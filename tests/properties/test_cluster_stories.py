@@ -126,7 +126,11 @@ class Stage:
         for host in (*self.hosts.values(), *self.gone):
             host.receive_messages([encode_message(ExitRequest())])
         async with asyncio.timeout(60):
-            await asyncio.gather(*self.lives.values(), *self.old)
+            ends = await asyncio.gather(*self.lives.values(), *self.old, return_exceptions=True)
+        # The story may end between a death and the next life: that shard was cancelled.
+        for trouble in ends:
+            if isinstance(trouble, Exception):
+                raise trouble
         self.polling.cancel()
         await asyncio.gather(self.polling, return_exceptions=True)
 

@@ -90,7 +90,8 @@ def test_a_persons_word_goes_before_the_verdict(tmp_path: Path, value: float) ->
     report = crawl(folder, web, seeds, **more)
     assert bool(rows(folder)[page].relevant) == bool(value)
     assert agree(folder) == report.progress.relevant
-    assert abs(agree(folder) - before) <= 2
+    # The page itself, the one that was fetched since, and one near the cut.
+    assert abs(agree(folder) - before) <= 3
 
 
 def test_examples_count_as_what_they_are_given_for(tmp_path: Path) -> None:

@@ -193,7 +193,7 @@ def train_page_model(
     last = readings[-1]
     drawn = sum(1.0 if e.by == "seed" else _ASKED_PART for e in training.labelled)
     trust = drawn / (drawn + _FEW_DRAWN) * (1.0 if hints is not None else _MOST_TRUST)
-    parts = np.array([1.0, trust][-len(readings) :] if len(readings) == 2 else [1.0])
+    parts = np.array([1.0, trust]) if len(readings) == 2 else np.ones(1)
     # Each in units of its own spread, and their mean as sure as the last one.
     parts *= last.spread / np.array([one.spread for one in readings]) / parts.sum()
     slopes, shifts, shares, multipliers = (np.array([one[n] for one in readings]) for n in range(4))
