@@ -18,9 +18,10 @@ examples, the pages that the crawl started from count as good.
 
 Turns drift: words that stand on all animals make birds of mammals, and a topic of several kinds
 of pages shrinks to the one whose pages are most alike. Unjudged pages outvote the labels then. So
-where people's labels are known the model is the mean of two readings: in one each unjudged page
-counts a third of a label, in the other next to nothing (as in Nigam et al. 2000, where unlabelled
-documents are weighed down).
+where people's labels are known the model is the mean of two readings. In one each unjudged page
+counts a third of a label; of several such readings the labels choose the best. In the other it
+counts next to nothing (as in Nigam et al. 2000, where unlabelled documents are weighed down); this
+one counts the more, the more labels are a sample, and not pages that people were asked about.
 """
 
 from __future__ import annotations
