@@ -127,6 +127,5 @@ def test_every_strategy_that_a_bench_names_can_be_made(monkeypatch: pytest.Monke
         chosen = parse_variant(name)
         topic = {"keywords": ["honey"], "seeds": ["http://e.org/"], "language": chosen.language}
         crawl = {"strategy": chosen.name}
-        build_strategy(
-            parse_settings({"topic": topic, "crawl": crawl, "strategy": strategy_table(chosen)})
-        )
+        tables = {"topic": topic, "crawl": crawl, "strategy": strategy_table(chosen)}
+        assert build_strategy(parse_settings(tables)).traits.order, name

@@ -20,6 +20,7 @@ from honeyguide.teacher.model_teacher import (
     ModelTeacher,
     TeachingReport,
     agreement_with_people,
+    labeller_name,
     open_teacher,
     read_journal,
     summarise_journal,
@@ -101,13 +102,11 @@ def accept_proposals(folder: Path, settings: Settings, proposals: TopicProposals
 def take_back_model_labels(folder: Path, settings: Settings) -> int:
     """Take back every label that a model gave; how many. What learned from them learns anew with
     the next labels, or by ``honeyguide learn``."""
-    names = {one.model for one in read_journal(folder)}
+    names = {labeller_name(one.model) for one in read_journal(folder)}
     with open_existing_store(folder, "write") as store:
-        names |= {label.by.removeprefix(MODEL_LABELLER) for _, label in
-                  store.labels.everyone_after() if label.by.startswith(MODEL_LABELLER)}  # fmt: skip
-        urls = [
-            url for name in names for url in store.labels.take_back_all(f"{MODEL_LABELLER}{name}")
-        ]
+        everyone = {label.by for _, label in store.labels.everyone_after()}
+        names |= {name for name in everyone if name.startswith(MODEL_LABELLER)}
+        urls = [url for name in names for url in store.labels.take_back_all(name)]
     if urls:
         apply_new_labels(folder, settings, urls)
     return len(urls)

@@ -21,6 +21,7 @@ answers), ``queries`` (how many a person asks: out of the topic's keywords), and
 from __future__ import annotations
 
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -252,7 +253,7 @@ class SimulatedInterview(Mapping[Url, tuple[float, Any]]):
 
 
 @dataclass(frozen=True)
-class _TruthfulStrategy:
+class _TruthfulStrategy(ABC):
     """Judges by the truth, learns nothing; ranks as its subclass does."""
 
     traits: ClassVar[StrategyTraits] = StrategyTraits()
@@ -264,8 +265,8 @@ class _TruthfulStrategy:
     def judge(self, page: Page) -> Verdict:
         return Verdict(float(without_scheme(page.url) in _as_set(self.relevant)))
 
-    def rank(self, links: Sequence[Link]) -> list[float]:
-        raise NotImplementedError
+    @abstractmethod
+    def rank(self, links: Sequence[Link]) -> list[float]: ...
 
     def explain(self, link: Link) -> tuple[Reason, ...]:
         return (Reason(self.reason, self.rank([link])[0]),)

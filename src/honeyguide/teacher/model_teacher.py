@@ -34,7 +34,6 @@ from honeyguide.store.visits import VisitRow
 from honeyguide.teacher.chat_model import ChatModel
 from honeyguide.teacher.page_questions import (
     MIN_CONFIDENCE,
-    PageJudgement,
     TopicBrief,
     TopicProposals,
     build_page_question,
@@ -57,6 +56,7 @@ _MAX_ODDS, _VERDICT_WEIGHT = 8.0, 0.25
 _LIVE_SCOPE = LabelQueryScope(rows=2_000, pages=300, labels=200, anew=0)
 """What is looked at for questions while a crawl runs, which must not wait."""
 _POLL_S = 1.0
+_NAME_CHARS = 60
 _MAX_MODELS = 20
 """Models that are told of by name."""
 _Text = Annotated[str, Meta(max_length=1_000)]
@@ -134,17 +134,13 @@ class ModelTeacher:
 
     def __post_init__(self) -> None:
         self.report = TeachingReport(self.model.model_name)
+        self._labeller = labeller_name(self.model.model_name)
         self._read_journal()
 
     def _read_journal(self) -> None:
         """Anew before each question: another process may be asking, too."""
         self._journal = read_journal(self.folder)
         self._known = {answer.digest: answer for answer in self._journal}
-
-    @property
-    def labeller_name(self) -> str:
-        """The name under which its labels are kept."""
-        return f"{MODEL_LABELLER}{self.model.model_name}"[:60]
 
     @property
     def questions_left(self) -> int:
@@ -206,7 +202,7 @@ class ModelTeacher:
     def _choose_pages(self, count: int, live: bool) -> list[tuple[Page, float, str, TopicBrief]]:
         """The pages that a person would be asked about, with their verdicts, but for private ones,
         which do not leave the user's own network."""
-        scope = (_LIVE_SCOPE if live else LabelQueryScope())._replace(by=self.labeller_name)
+        scope = (_LIVE_SCOPE if live else LabelQueryScope())._replace(by=self._labeller)
         examples = topics.load_example_files(self.folder, self.settings)
         with open_existing_store(self.folder, "read") as store:
             briefs = self._briefs(store)
@@ -256,7 +252,7 @@ class ModelTeacher:
             raise SearchError("spent", self._used_up, math.inf)
         said = await self.model.ask_question(*build_page_question(brief, page, most))
         self._count_usage(said.tokens_in, said.tokens_out, said.cost, said.counted)
-        judgement: PageJudgement = read_judgement(said.text, self.model.redact_key)
+        judgement = read_judgement(said.text, self.model.redact_key)
         answer = TeacherAnswer(
             self.clock(), page.url, topic, self.model.model_name, digest, *judgement,
             said.tokens_in, said.tokens_out, said.counted, said.cost,
@@ -270,17 +266,18 @@ class ModelTeacher:
     def _label_page(self, url: Url, verdict: float, topic: str, answer: TeacherAnswer) -> None:
         now = self.clock()
         with open_existing_store(self.folder, "write") as store:
-            agreed, compared = agreement_with_people(store, self._journal)
+            own = (one for one in self._journal if one.model == self.model.model_name)
+            agreed, compared = agreement_with_people(store, own)
             right = (agreed + _AGREED) / (compared + _COMPARED)
             right = min(max(right, _LEAST_RIGHT), _MOST_RIGHT)
             value = joint_chance(answer.relevant, right, verdict)
             sure = value if answer.relevant else 1 - value
             if answer.confidence < MIN_CONFIDENCE or sure < _SURE_VALUE:
-                store.labels.pass_over(url, self.labeller_name, "unsure", now, topic)
+                store.labels.pass_over(url, self._labeller, "unsure", now, topic)
                 contradicts = answer.confidence >= MIN_CONFIDENCE
                 self.report = self.report._replace(against=self.report.against + contradicts)
                 return
-            store.labels.add([Label(url, value, self.labeller_name, now, topic)])
+            store.labels.add([Label(url, value, self._labeller, now, topic)])
         self.labelled.append(url)
         kind = "relevant" if answer.relevant else "other"
         self.report = self.report._replace(**{kind: getattr(self.report, kind) + 1})
@@ -297,6 +294,11 @@ class ModelTeacher:
     def note_trouble(self, why: str) -> None:
         """Why it is asked no more."""
         self.report = self.report._replace(trouble=why)
+
+
+def labeller_name(model: str) -> str:
+    """The name under which the labels of a model are kept."""
+    return f"{MODEL_LABELLER}{model}"[:_NAME_CHARS]
 
 
 @asynccontextmanager
